@@ -14,8 +14,8 @@
 // and the difference. [Known] lists the classes that are intended, with reasons.
 //
 // The data are in files: requests.txt has the requests with their weights, fields.txt the fields of all objects and
-// their values, and values.json other values and the data of the wide requests, which a reader of Ironic's API reference
-// would send: lives of nodes, each field with each kind of value, all parameters of a list together, and each path below a
-// node by each method and each name. compare.json says which headers are compared, and which parts of texts and lists are
-// not.
+// their values, and values.json other values and the data of the wide requests, which a reader of Ironic's API
+// reference would send: lives of nodes, each field with each kind of value, all parameters of a list together, and each
+// path below a node by each method and each name. compare.json says which headers are compared, and which parts of
+// texts and lists are not.
 package differ

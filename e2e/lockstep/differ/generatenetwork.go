@@ -9,7 +9,7 @@ import (
 
 // networkData returns network data, usually valid ones.
 func (g *generator) networkData() any {
-	data := map[string]any{"links": g.some(g.link), "networks": g.some(func() map[string]any { return g.named("network").(map[string]any) }), "services": g.some(func() map[string]any { return g.named("service").(map[string]any) })}
+	data := map[string]any{"links": g.some("link"), "networks": g.some("network"), "services": g.some("service")}
 	if g.chance(5) {
 		data[pick(g, "links", "networks", "services", "nonsense")] = g.value()
 	}
@@ -19,11 +19,11 @@ func (g *generator) networkData() any {
 	return data
 }
 
-// some returns a list of up to two items.
-func (g *generator) some(item func() map[string]any) any {
+// some returns a list of up to two values of the template of a name.
+func (g *generator) some(name string) any {
 	list := []any{}
 	for range g.IntN(3) {
-		i := item()
+		i := g.named(name).(map[string]any)
 		if g.chance(5) {
 			delete(i, pick(g, slices.Sorted(maps.Keys(i))...))
 		}
@@ -32,7 +32,7 @@ func (g *generator) some(item func() map[string]any) any {
 	return list
 }
 
-func (g *generator) link() map[string]any {
+func (g *generator) link() any {
 	link := map[string]any{"id": g.of("eth0"), "type": g.of("phy", "vif", "bond", "vlan", "nonsense")}
 	if g.chance(20) {
 		link["mtu"] = g.of(1500, 0, 70000, nil, 1.5)

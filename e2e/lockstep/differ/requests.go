@@ -48,7 +48,8 @@ var makers = map[string]func(*generator) Request{
 	"list conductors": func(g *generator) Request {
 		return newRequest("GET", "/v1/conductors").query(g.list([]string{"hostname", "conductor_group", "alive", "drivers", "created_at"}, nil))
 	},
-	"live": live, "wide create": wideCreate, "wide patch": widePatch, "wide list": wideList, "wide below": wideBelow, "wide driver": wideDriver,
+	"live": live, "wide create": wideCreate, "wide patch": widePatch, "wide list": wideList, "wide below": wideBelow,
+	"wide driver": wideDriver,
 }
 
 func init() {

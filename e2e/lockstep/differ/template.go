@@ -51,6 +51,7 @@ func init() {
 			return pick(g, append([]string{"nonsense", "id", "", "detail", "links"}, tables[nodesPath].fields...)...)
 		},
 		"traits": (*generator).traits,
+		"link":   (*generator).link,
 	}
 }
 
