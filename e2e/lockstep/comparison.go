@@ -29,6 +29,7 @@ var compareFake = []compare{
 	compareDisplay,
 	compareFilter,
 	comparePowerRequests,
+	compareTakeOver,
 	compareRecovery,
 }
 

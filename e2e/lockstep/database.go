@@ -79,16 +79,26 @@ func (d *database) write(uuid string, set columns) (row, error) {
 	return r, nil
 }
 
+// addConductor adds a conductor that has died.
+func (d *database) addConductor(name string) error {
+	return d.tell(map[string]any{"dead": name}, "add a conductor")
+}
+
 // Wipe removes all records from Ironic's database, except its conductor's. No node
 // may have work.
 func (i *Ironic) Wipe() error {
+	return i.database.tell(map[string]any{"wipe": true}, "remove all records")
+}
+
+// tell asks what is answered without data.
+func (d *database) tell(question any, what string) error {
 	var answer struct{ Error string }
-	err := i.database.ask(map[string]any{"wipe": true}, &answer)
+	err := d.ask(question, &answer)
 	if err == nil && answer.Error != "" {
 		err = errors.New(answer.Error)
 	}
 	if err != nil {
-		return fmt.Errorf("lockstep: remove all records: %w", err)
+		return fmt.Errorf("lockstep: %s: %w", what, err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -37,7 +38,7 @@ func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) 
 
 // historyTimeout bounds the time between the end of work and its entry in the history. Ironic stores
 // the entry before the transition in most places, and ironstate after it. Nothing tells that no entry
-// comes any more: only a difference takes this long.
+// comes any more: only a history that lacks one takes this long.
 const historyTimeout = 5 * time.Minute
 
 // compareHistories compares the histories of the node.
@@ -52,9 +53,10 @@ func (l *life) compareHistories(ctx context.Context, what string) (*Difference, 
 		if err != nil {
 			return nil, false, err
 		}
-		if want, got := fmt.Sprint(want), fmt.Sprint(got); want != got {
-			return &Difference{what + ", history", want, got}, time.Now().After(deadline), nil
+		if slices.Equal(want, got) {
+			return nil, true, nil
 		}
-		return nil, true, nil
+		found := &Difference{what + ", history", fmt.Sprint(want), fmt.Sprint(got)}
+		return found, len(want) == len(got) || time.Now().After(deadline), nil
 	})
 }

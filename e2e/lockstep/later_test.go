@@ -38,7 +38,7 @@ func TestLaterIronics(t *testing.T) {
 			i.sample = newSample(laterSeed, laterOneIn)
 			requireAllSame(t, i, compareRequests, compareFilter)
 			requireAllSame(t, i, compareAdmission()...)
-			requireAllSame(t, i, compareWalks(laterSteps), compareRecovery)
+			requireAllSame(t, i, compareWalks(laterSteps), compareTakeOver, compareRecovery)
 		})
 	}
 }

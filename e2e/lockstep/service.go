@@ -137,13 +137,26 @@ const elsewhere = "elsewhere"
 
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
 func (s *scripted) newNode(ctx context.Context, uuid, group string) error {
-	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
-		UUID: uuid, Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll, InstanceInfo: withImage(),
-		Interfaces: map[string]string{
-			"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName,
-		},
-	})
+	_, err := s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll}))
 	return err
+}
+
+// lose creates a node as its holder left it, which has died.
+func (s *scripted) lose(ctx context.Context, uuid string, n lostNode) error {
+	_, err := s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{
+		UUID: uuid, ProvisionState: n.State, TargetProvisionState: n.Target, TargetPower: n.power,
+		Reservation: n.holder, Claim: "a process that has died",
+	}))
+	return err
+}
+
+// nodeOf completes a node with the fields that all have.
+func nodeOf(n *conductor.Node) *conductor.Node {
+	n.Driver, n.InstanceInfo = "fake-hardware", withImage()
+	n.Interfaces = map[string]string{
+		"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName,
+	}
+	return n
 }
 
 func withImage() map[string]any { return map[string]any{"image_source": image} }

@@ -3,7 +3,8 @@
 Each line of input is {"uuid": ..., "set": {column: value}}. Without "set" the
 row is only read. A write waits until the node has no reservation but SOMEBODY's,
 for at most TIMEOUT seconds. The answer is the row after the write, or {"error": ...}.
-{"wipe": true} removes all rows but those of the conductors, and is answered {}.
+{"wipe": true} removes all rows but those of the conductors, and {"dead": NAME}
+adds a conductor that has died; both are answered {}.
 """
 
 import json
@@ -44,6 +45,10 @@ def wipe():
 def answer(question):
     if question.get("wipe"):
         wipe()
+        return {}
+    if question.get("dead"):
+        database.execute("INSERT INTO conductors (hostname, online, updated_at, drivers, conductor_group) "
+                         "VALUES (?, 0, '2000-01-01 00:00:00', '[]', '')", [question["dead"]])
         return {}
     if question.get("set"):
         write(question["uuid"], question["set"])
