@@ -137,6 +137,29 @@ func TestABodyThatIsNotDeclaredAsJSONHasNoEffect(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, s.send(r).status)
 }
 
+func TestAPOSTWithoutAContentTypeIsAFormSinceFlamingo(t *testing.T) {
+	for _, test := range []struct {
+		series states.Series
+		kinds  []string
+		status int
+	}{
+		{states.Epoxy, nil, http.StatusCreated},
+		{states.Epoxy, []string{"text/plain"}, http.StatusCreated},
+		{states.Epoxy, []string{""}, http.StatusBadRequest},
+		{states.Flamingo, nil, http.StatusBadRequest},
+		{states.Flamingo, []string{"text/plain"}, http.StatusCreated},
+		{states.Latest(), nil, http.StatusBadRequest},
+	} {
+		s := start(t, test.series, api.Config{})
+		r := request("POST", "/v1/chassis", "1.82", strings.NewReader(`{"description": "x"}`))
+		r.Header["Content-Type"] = test.kinds
+		if test.kinds == nil {
+			r.Header.Del("Content-Type")
+		}
+		require.Equal(t, test.status, s.send(r).status, "%v: %q", test.series, test.kinds)
+	}
+}
+
 func TestVersionsAreReadAsIronicReadsThem(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	const invalid = "Invalid value for X-OpenStack-Ironic-API-Version header"

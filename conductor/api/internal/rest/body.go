@@ -191,6 +191,21 @@ func (r *Request) contentType() string {
 	return strings.TrimSpace(kind)
 }
 
+// isForm reports whether Ironic's web framework takes the body for a form. Of a POST this is also a body without a
+// Content-Type, which the HTTP server of earlier series takes for text/plain.
+//
+// Source: POST in webob/request.py; ironic/common/wsgi_service.py, cheroot/wsgi.py and eventlet/wsgi.py.
+func (r *Request) isForm() bool {
+	switch _, has := r.Header["Content-Type"]; r.contentType() {
+	case "application/x-www-form-urlencoded", "multipart/form-data":
+		return true
+	case "":
+		return r.Method == http.MethodPost && (has || r.Series >= states.Flamingo)
+	default:
+		return false
+	}
+}
+
 // Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path
 // segment for the body, Decode returns the segment, which the schemas of bodies refuse.
 func (r *Request) Decode(limit Limit) (any, error) {
@@ -201,8 +216,7 @@ func (r *Request) Decode(limit Limit) (any, error) {
 	if err != nil || len(body) == 0 {
 		return map[string]any{}, err
 	}
-	// Ironic's web framework takes the text of a form for the name of an argument.
-	if kind := r.contentType(); kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data" {
+	if r.isForm() { // Ironic's web framework takes its text for the name of an argument
 		return nil, errNotJSON
 	}
 	if !utf8.Valid(body) {
