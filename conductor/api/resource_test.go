@@ -113,6 +113,10 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"POST", "/v1/nodes/n/ports?address=x", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02"}`, 403,
 			"Operation not permitted."},
 		{"POST", "/v1/events?events=x", "1.54", `{"events": [5]}`, 400, "Schema error for evts: 5 is not of type 'object'"},
+		{"POST", "/v1/chassis/x?description=a", "1.82", ``, 400, "Unexpected arguments: description"},
+		{"POST", "/v1/chassis/x?description=a", "1.82", `{"extra": {}}`, 400, "Unexpected arguments: description"},
+		{"POST", "/v1/chassis/x?description=a", "1.82", `[]`, 400, "Unexpected arguments: description"},
+		{"POST", "/v1/chassis/x?description=a", "1.82", `{"description": "b"}`, 400, "Schema error for chassis: 'x' is not of type 'object'"},
 		{"POST", "/v1/events?z=x", "1.54", `{"events": [5]}`, 400, "Unexpected arguments: z"},
 		{"POST", "/v1/events?evts=x", "1.54", `{"events": [5]}`, 400, "Schema error for evts: 5 is not of type 'object'"},
 		// Nodes of a chassis.

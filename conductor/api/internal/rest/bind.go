@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -120,8 +121,13 @@ func (r *Request) checkNames(a *Action, segments []string) error {
 	switch {
 	case a.NoArgs && a.Body != "" && given == 0: // CheckQuery knows the names in the body
 		return nil
-	case a.NoArgs && a.Body != "": // a segment is the body
-		return r.QueryArgs(a.Body).Err
+	case a.NoArgs && a.Body != "": // a segment replaces the sent body, whose keys still hide parameters of the query
+		sent, err := r.Decode(MaxBody)
+		if err != nil {
+			return err
+		}
+		object, _ := sent.(map[string]any)
+		return r.QueryArgs(slices.AppendSeq([]string{a.Body}, maps.Keys(object))...).Err
 	case a.NoArgs:
 		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
 	case r.Method == http.MethodDelete && !a.AnyMethod:
