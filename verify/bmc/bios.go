@@ -48,15 +48,13 @@ type BIOSSetting struct {
 // kind [verify.Unsupported] if the BMC has none, and over IPMI. If only the registry cannot be
 // read, the settings are without it, as in Ironic, and there is no error.
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
-	var settings []BIOSSetting
-	err := d.withSystem(ctx, call{id: id, op: "read the BIOS settings", long: true}, func(r *reader) error {
+	return read(ctx, d, call{id: id, op: "read the BIOS settings", long: true}, func(r *reader) ([]BIOSSetting, error) {
 		b, err := r.bios()
-		if err == nil {
-			settings = b.settings
+		if err != nil {
+			return nil, err
 		}
-		return err
+		return b.settings, nil
 	})
-	return settings, err
 }
 
 // SetBIOS sets some of a node's BIOS settings. They take effect at the machine's next boot. The values have the type of
@@ -67,10 +65,10 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "set the BIOS settings", long: true}, func(r *reader) error {
+	return read(ctx, d, call{id: id, op: "set the BIOS settings", long: true}, func(r *reader) (bool, error) {
 		b, err := r.bios()
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, s := range b.settings {
 			if value, ok := values[s.Name]; ok && s.IsSecret() {
@@ -79,28 +77,27 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		}
 		attributes, err := b.typed(values, r.anyBIOS)
 		if err != nil {
-			return err
+			return false, err
 		}
 		now, pending, target, err := r.pendingBIOS(b)
 		if err != nil {
-			return err
+			return false, err
 		}
 		done := true
 		for name, value := range attributes {
 			done = done && now[name] == value && pending[name] == value
 		}
 		if done {
-			return nil
+			return false, nil
 		}
 		change := map[string]any{"Attributes": attributes}
 		if slices.Contains(b.AllowedAttributeUpdateApplyTimes(), schemas.OnResetApplyTime) &&
 			b.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
 			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(schemas.OnResetApplyTime)}
 		}
-		sent = true
-		return r.client.Change(r.ctx, target, change)
+		err = r.client.Change(r.ctx, target, change)
+		return err == nil, err
 	})
-	return sent && err == nil, err
 }
 
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.

@@ -76,13 +76,11 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
-func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the boot mode"}, func(r *reader) error {
+func (d *Driver) BootMode(ctx context.Context, id string) (string, error) {
+	return read(ctx, d, call{id: id, op: "read the boot mode"}, func(r *reader) (string, error) {
 		boot, err := r.boot()
-		mode = modeOf(boot.Mode)
-		return err
+		return modeOf(boot.Mode), err
 	})
-	return mode, err
 }
 
 // SetBootMode sets how a node's machine boots, "uefi" or "bios", from its next reset. It sends nothing if that is the

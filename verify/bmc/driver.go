@@ -115,6 +115,17 @@ func read[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, er
 	return value, err
 }
 
+// readBMC calls f like redfish, perhaps twice, and returns what the last call of f has returned.
+func readBMC[T any](
+	ctx context.Context, d *Driver, of call, f func(context.Context, *redfishConnection) (T, error),
+) (value T, err error) {
+	err = d.redfish(ctx, of, func(ctx context.Context, r *redfishConnection) (err error) {
+		value, err = f(ctx, r)
+		return err
+	})
+	return value, err
+}
+
 // do calls f with a connection to a node's BMC, over a kept session or a new one. A kept session may have expired: if
 // the BMC refuses it, do opens a new one and calls f again, once. It does not send refused credentials again. A BMC
 // that is busy or cannot be reached refuses nothing: its requests are repeated within the session, see repeat.go of

@@ -68,30 +68,28 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 
 // Subscriptions returns the IDs of all subscriptions to the events of a node's BMC, also of those that others have
 // made. It returns the errors of [Driver.Subscribe].
-func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, err error) {
-	err = d.redfish(ctx, call{id: id, op: "list the subscriptions to events"}, func(ctx context.Context, r *redfishConnection) error {
+func (d *Driver) Subscriptions(ctx context.Context, id string) ([]string, error) {
+	of := call{id: id, op: "list the subscriptions to events"}
+	return readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (ids []string, err error) {
 		paths, err := r.subscriptionPaths(ctx)
-		ids = nil
 		for _, path := range paths {
 			ids = append(ids, redfish.ResourceID(path))
 		}
-		return err
+		return ids, err
 	})
-	return ids, err
 }
 
 // Subscription reads a subscription to the events of a node's BMC. The error matches [ErrNoSubscription] if there is
 // none with the ID; it returns the errors of [Driver.Subscribe], too.
-func (d *Driver) Subscription(ctx context.Context, id, subscription string) (found Subscription, err error) {
-	err = d.redfish(ctx, call{id: id, op: "read a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
+func (d *Driver) Subscription(ctx context.Context, id, subscription string) (Subscription, error) {
+	of := call{id: id, op: "read a subscription to events"}
+	return readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (Subscription, error) {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
-			return err
+			return Subscription{}, err
 		}
-		found, err = r.readSubscription(ctx, path)
-		return err
+		return r.readSubscription(ctx, path)
 	})
-	return found, err
 }
 
 // Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription]. A

@@ -26,14 +26,12 @@ type FirmwareComponent struct {
 // Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some cannot be read, it returns
 // the others beside the error. If there is none, and over IPMI, the error is of the kind [verify.Unsupported].
 func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, error) {
-	var components []FirmwareComponent
-	add := func(c FirmwareComponent) {
-		if c.Version != "" {
-			components = append(components, c)
+	return read(ctx, d, call{id: id, op: "read the firmware versions", long: true}, func(r *reader) (all []FirmwareComponent, err error) {
+		add := func(c FirmwareComponent) {
+			if c.Version != "" {
+				all = append(all, c)
+			}
 		}
-	}
-	err := d.withSystem(ctx, call{id: id, op: "read the firmware versions", long: true}, func(r *reader) error {
-		components = nil
 		add(FirmwareComponent{Component: "bios", Version: r.system.BIOSVersion})
 		bmc := FirmwareComponent{Component: "bmc"}
 		r.managers(func(m *schemas.Manager, _ resource) {
@@ -49,10 +47,9 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 				})
 			}
 		})
-		if len(components) == 0 && len(r.errs) == 0 {
-			return failure.Unsupportedf("the BMC reports no firmware versions")
+		if len(all) == 0 && len(r.errs) == 0 {
+			return nil, failure.Unsupportedf("the BMC reports no firmware versions")
 		}
-		return r.err()
+		return all, r.err()
 	})
-	return components, err
 }

@@ -13,46 +13,41 @@ import (
 //
 // Source: Vendor of the service root and Manufacturer of the system in DSP8010.
 func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
-	err = d.redfish(ctx, call{id: id, op: "read the vendor"}, func(ctx context.Context, r *redfishConnection) error {
-		firmware, _ = r.root.at("Vendor").(string) // of another type, it tells nothing
+	of := call{id: id, op: "read the vendor"}
+	names, err := readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (names [2]string, err error) {
+		names[0], _ = r.root.at("Vendor").(string) // of another type, it tells nothing
 		system, err := r.readSystem(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = system.raw.Get("Manufacturer", &names[1])
 		}
-		return system.raw.Get("Manufacturer", &machine)
+		return names, err
 	})
-	return firmware, machine, err
+	return names[0], names[1], err
 }
 
 // Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC
 // does not report it. Over IPMI the error is of the kind [verify.Unsupported].
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
-func (d *Driver) Health(ctx context.Context, id string) (health string, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the health"}, func(r *reader) error {
+func (d *Driver) Health(ctx context.Context, id string) (string, error) {
+	return read(ctx, d, call{id: id, op: "read the health"}, func(r *reader) (string, error) {
 		var status struct{ Health string }
-		if err := r.raw.Get("Status", &status); err != nil {
-			return err
+		err := r.raw.Get("Status", &status)
+		if health := strings.ToUpper(status.Health); err == nil && slices.Contains([]string{"OK", "WARNING", "CRITICAL"}, health) {
+			return health, nil
 		}
-		health = strings.ToUpper(status.Health)
-		if !slices.Contains([]string{"OK", "WARNING", "CRITICAL"}, health) {
-			health = ""
-		}
-		return nil
+		return "", err
 	})
-	return health, err
 }
 
 // BootProgress reads how far a node's machine has booted, such as "OSBootStarted", or "" if the BMC does not report it.
 // Over IPMI the error is of the kind [verify.Unsupported].
 //
 // Source: LastState in BootProgress of ComputerSystem in DSP8010, since version 1.13.
-func (d *Driver) BootProgress(ctx context.Context, id string) (state string, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the boot progress"}, func(r *reader) error {
+func (d *Driver) BootProgress(ctx context.Context, id string) (string, error) {
+	return read(ctx, d, call{id: id, op: "read the boot progress"}, func(r *reader) (string, error) {
 		var progress struct{ LastState string }
 		_ = r.raw.Get("BootProgress", &progress) // of another type, it tells nothing
-		state = progress.LastState
-		return nil
+		return progress.LastState, nil
 	})
-	return state, err
 }

@@ -28,9 +28,9 @@ type Neighbor struct {
 //
 // Source: _collect_lldp_data in ironic/drivers/modules/redfish/inspect.py, and LLDPReceive in DMTF's schema of Port,
 // https://redfish.dmtf.org/schemas/v1/Port.v1_12_0.json.
-func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neighbor, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the LLDP data", long: true}, func(r *reader) error {
-		all = map[string]Neighbor{}
+func (d *Driver) Neighbors(ctx context.Context, id string) (map[string]Neighbor, error) {
+	return read(ctx, d, call{id: id, op: "read the LLDP data", long: true}, func(r *reader) (map[string]Neighbor, error) {
+		all := map[string]Neighbor{}
 		r.adapters(func(_ *schemas.NetworkAdapter, adapter resource) {
 			list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
 				lldp := p.Ethernet.LLDPReceive
@@ -40,9 +40,8 @@ func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neigh
 				}
 			})
 		})
-		return r.err()
+		return all, r.err()
 	})
-	return all, err
 }
 
 // adapters calls take with each network adapter of the system's chassis that can be read.

@@ -13,12 +13,11 @@ import (
 
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
-func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read secure boot"}, func(r *reader) (err error) {
-		enabled, _, err = r.secureBoot()
-		return err
+func (d *Driver) SecureBoot(ctx context.Context, id string) (bool, error) {
+	return read(ctx, d, call{id: id, op: "read secure boot"}, func(r *reader) (bool, error) {
+		enabled, _, err := r.secureBoot()
+		return enabled, err
 	})
-	return enabled, err
 }
 
 // SetSecureBoot enables or disables UEFI secure boot from a node's next boot. It returns the
