@@ -127,6 +127,19 @@ func TestAWorkloadIsKeptIfALaterRequestIsRefused(t *testing.T) {
 			plan.NodeFields{Maintenance: true}, plan.Progress{}, "blocked: refused by maintenance, before clean with clean_steps"},
 		"a power failure ends by itself": {states.Active, plan.After(states.EventClean), mayDestroy, noPower, plan.Progress{},
 			"wait: refused by fault, before clean with clean_steps"},
+		"nor is it after the tear-down, if the operator does not permit it": {
+			states.Active, plan.In(states.Available), mayDestroy, plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true},
+			plan.Progress{}, "blocked: needs retry of cleaning, before manage"},
+		"the failed cleaning may be repeated, which the node's maintenance refuses": {
+			states.Active, plan.In(states.Available), plan.Policy{MayDestroy: true, Retries: 1},
+			plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true}, plan.Progress{},
+			"blocked: refused by maintenance, before provide"},
+		"without automated cleaning nothing fails": {
+			states.Active, plan.In(states.Available), mayDestroy,
+			plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true, NoAutomatedClean: true}, plan.Progress{}, "send deleted"},
+		"the failed cleaning leads to manageable": {
+			states.Active, plan.In(states.Manageable), mayDestroy, plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true},
+			plan.Progress{}, "send deleted"},
 		"a cleaning that failed": {states.Active, plan.After(states.EventClean), mayDestroy, plan.NodeFields{}, cleanedOnce,
 			"blocked: needs retry of cleaning, before clean with clean_steps"},
 		"a retired node becomes manageable": {states.Active, plan.In(states.Manageable), mayDestroy, retired, plan.Progress{},

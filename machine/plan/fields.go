@@ -37,7 +37,8 @@ type NodeFields struct {
 	NoAutomatedClean bool `json:"no_automated_clean"`
 	// NoProvisioningInMaintenance says that the operator has set
 	// [conductor]allow_provisioning_in_maintenance, which the API does not show, to
-	// False: a node in maintenance is not provided.
+	// False: a node in maintenance is not provided, and its automated cleaning after a
+	// tear-down fails as it begins.
 	NoProvisioningInMaintenance bool `json:"no_provisioning_in_maintenance"`
 }
 
@@ -51,18 +52,23 @@ const (
 )
 
 // admission returns the rules and the fields of package admission for a node in a state.
-func (q *query) admission() (admission.Rules, admission.NodeFields) {
-	f := &q.desired.Fields
-	rules := admission.Rules{Table: q.table, NoProvisioningInMaintenance: f.NoProvisioningInMaintenance}
+func (x *index) admission(s states.State, f *NodeFields) (admission.Rules, admission.NodeFields) {
+	rules := admission.Rules{Table: x.table, NoProvisioningInMaintenance: f.NoProvisioningInMaintenance}
 	return rules, admission.NodeFields{
-		State: q.state, Maintenance: f.Maintenance, Protected: f.Protected, Retired: f.Retired, Associated: f.Associated,
+		State: s, Maintenance: f.Maintenance, Protected: f.Protected, Retired: f.Retired, Associated: f.Associated,
 	}
+}
+
+// cleaningFails reports whether the automated cleaning after a tear-down fails as it begins.
+func (x *index) cleaningFails(f *NodeFields) bool {
+	rules, fields := x.admission(states.Cleaning, f)
+	return !f.NoAutomatedClean && rules.Work(fields) != nil
 }
 
 // obstacle returns the field for which Ironic refuses a request for an event, empty if
 // it accepts the request. A field that stays comes before a reservation, which ends.
 func (q *query) obstacle(e states.Event) string {
-	rules, fields := q.admission()
+	rules, fields := q.admission(q.state, &q.desired.Fields)
 	switch refusal, refused := rules.Start(fields, e).(*admission.Refusal); {
 	case !refused && q.desired.Fields.Reserved:
 		return reservationField
@@ -82,7 +88,7 @@ func (q *query) keepsRecord() (admission.Reason, string) {
 	if q.desired.Goal != Deletable {
 		return 0, ""
 	}
-	rules, fields := q.admission()
+	rules, fields := q.admission(q.state, &q.desired.Fields)
 	alone := fields
 	alone.Associated = false
 	refusal, refused := rules.Delete(alone).(*admission.Refusal)

@@ -177,7 +177,7 @@ func (x *index) positionOf(n machine.Node, retired bool) position {
 
 // positionWith returns the position of a node with these fields. The tear-down of a retired node leads to a cleaning.
 func (x *index) positionWith(n machine.Node, f *NodeFields) position {
-	if n.State == states.Deleting && f.Retired && !f.NoAutomatedClean {
+	if n.State == states.Deleting && f.Retired && !f.NoAutomatedClean && !x.cleaningFails(f) {
 		n.State = states.Cleaning
 	}
 	return x.positionOf(n, f.Retired)

@@ -93,7 +93,8 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 	return next
 }
 
-// succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
+// succeed is Succeed for a node whose fields decide where its cleaning ends, or that after a tear-down there is none or
+// one that fails as it begins.
 func (x *index) succeed(n machine.Node, f *NodeFields) machine.Node {
 	if n.State == states.Cleaning && x.ends[x.positionWith(n, f)] != x.table.Target(n.State) {
 		if next, err := n.Report(x.table, states.EventManage, ""); err == nil { // the series has retired nodes
@@ -101,8 +102,16 @@ func (x *index) succeed(n machine.Node, f *NodeFields) machine.Node {
 		}
 	}
 	next := Succeed(x.table, n)
-	if f.NoAutomatedClean && n.State == states.Deleting {
-		return Succeed(x.table, next)
+	if n.State != states.Deleting {
+		return next
 	}
-	return next
+	switch {
+	case f.NoAutomatedClean:
+		return Succeed(x.table, next)
+	case x.cleaningFails(f):
+		failed, _ := next.Report(x.table, states.EventFail, "")
+		return failed
+	default:
+		return next
+	}
 }
