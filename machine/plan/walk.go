@@ -20,7 +20,7 @@ func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, 
 	return func(yield func(machine.Node, Step) bool) {
 		x := indexOf(t)
 		n, d := x.normalize(n, d)
-		for more := true; more; { // ends for the reason in lookAhead
+		for more := true; more; { // ends, see lookAhead
 			step, _ := Next(t, n, d) // has no error for a node to which the table leads
 			if !yield(n, step) {
 				return
@@ -32,11 +32,14 @@ func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, 
 
 // lookAhead returns the step with the number of requests of the rest of its route; or, if its request destroys a
 // workload and a later one is not sent, why that is so. A reservation has ended by then.
+//
+// It ends, as a [Route] does. No request of a plan is on a cycle (TestThePlanReachesTheGoal), and at most four waits
+// follow each other: work that succeeds ends in a stable state (TestWorkThatSucceedsContinuesUntilTheNodeRests).
 func (x *index) lookAhead(n machine.Node, d Desired, step Step, destroys bool) Step {
 	sent, before := 0, d.Progress
 	d.Fields.Reserved = false
 	last, _, _ := x.next(n, d)
-	for more := true; more; { // ends: no request of a plan is on a cycle, see proof_test.go
+	for more := true; more; {
 		if last.Action == Send {
 			sent++
 		}
