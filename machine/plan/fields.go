@@ -85,7 +85,7 @@ func (q *query) obstacle(e states.Event) string {
 // the field, or no field if it deletes the record or the goal is another. Delete is asked twice, first as if the node
 // had no instance: a protection stays, and comes before an instance, which a tear-down removes.
 func (q *query) keepsRecord() (admission.Reason, string) {
-	if q.desired.Goal != Deletable {
+	if !q.row.deletes {
 		return 0, ""
 	}
 	rules, fields := q.admission(q.state, &q.desired.Fields)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -119,9 +120,11 @@ func unknownGoal(word string) error {
 
 // A goalRow defines when a goal is reached.
 type goalRow struct {
-	// in has the states in which the goal is reached. It is empty for Deletable, whose states depend on
-	// the table.
-	in states.Set
+	// in has the states in which the goal is reached. deletes is set in its place if these are the states
+	// in which the node's record may be deleted: they depend on the table, and whether the goal is reached
+	// in one of them also on the node's fields.
+	in      states.Set
+	deletes bool
 	// deployed says that a node has a workload in the goal.
 	deployed bool
 	// startedBy has the events that start the goal's work, the preferred first.
@@ -131,6 +134,14 @@ type goalRow struct {
 	// failed. In any other state, another client has moved the node.
 	during, ends states.Set
 	failed       states.State
+}
+
+// reachedIn returns the states of a table in which the goal is reached.
+func (g *goalRow) reachedIn(t *states.Table) states.Set {
+	if g.deletes {
+		return admission.Rules{Table: t}.DeleteAllowed()
+	}
+	return g.in
 }
 
 // once reports whether the goal is work to do once.
@@ -144,7 +155,7 @@ var goalRows = map[Goal]*goalRow{
 	adopted:    {in: states.SetOf(states.Active)},
 	rescued:    {in: states.SetOf(states.Rescue), deployed: true},
 	errored:    {in: states.SetOf(states.Error)},
-	Deletable:  {},
+	Deletable:  {deletes: true},
 	inspected: {
 		startedBy: []states.Event{states.EventInspect},
 		during:    states.WorkInspect.InProgress(),

@@ -115,12 +115,11 @@ func (q *query) followUp() {
 	}
 }
 
-// answer answers a query by the route, and for the goal Deletable by the fields that permit or refuse the deletion of
-// the record.
+// answer answers a query by the route, and for a goal that deletes by the fields that permit or refuse the deletion.
 func (q *query) answer() {
 	reason, field := q.keepsRecord()
 	switch {
-	case q.desired.Goal == Deletable && q.desired.Fields.Maintenance && field == "":
+	case q.row.deletes && q.desired.Fields.Maintenance && field == "":
 		q.done()
 	case reason == admission.IsProtected, reason == admission.Associated && q.route.left == 0 && q.idle(q.state):
 		q.refuse(field, states.NoEvent)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -61,12 +60,8 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 	for at := range p.routes {
 		p.routes[at].left = noPath
 	}
-	reached := row.in
-	if g == Deletable {
-		reached = admission.Rules{Table: x.table}.DeleteAllowed()
-	}
-	for s := range x.table.States().All() {
-		if x.idle(s) && reached.Has(s) {
+	for s := range row.reachedIn(x.table).All() {
+		if x.idle(s) {
 			p.routes[s].left = 0
 		}
 	}
