@@ -117,7 +117,8 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
-		_, err = r.changeBoot(ctx, settings, r.bootNeeds(system).whole, boot{Mode: wanted}, boot{has.Target, has.Enabled, wanted})
+		whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: wanted}
+		_, err = r.changeBoot(ctx, settings, r.bootNeeds(system).whole, boot{Mode: wanted}, whole)
 		return err
 	})
 }

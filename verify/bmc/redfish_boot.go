@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,10 +115,12 @@ func (s resource) lower(property string) string {
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
 // differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
 // require it, and the boot mode, unless they report none: they refuse it then. A BMC that boots no device continuously,
-// or refuses to, boots it once. See insistOnBoot for a BMC that accepts a change and does not make it.
+// or refuses to, boots it once. Without the address that was set for an earlier UefiHttp, the machine learns one by DHCP.
+// See insistOnBoot for a BMC that accepts a change and does not make it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
-// sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
+// sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py; for the address, set_system_boot_options in
+// sushy/resources/system/system.py.
 func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) (kept bool, err error) {
 	if device.target == "" {
 		return false, failure.Unsupportedf("Redfish has no boot device %q", device.word)
@@ -143,6 +146,9 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	for _, word := range words {
 		whole := boot{Target: &target, Enabled: word, Mode: cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])}
 		change := boot{Target: &target}
+		if uri := string(now.HTTPURI); device.word == "uefihttp" && !slices.Contains([]string{"", "null", `""`}, uri) {
+			change.HTTPURI, whole.HTTPURI = json.RawMessage("null"), json.RawMessage("null")
+		}
 		if now.Enabled != word || needs.enabled {
 			change.Enabled = word
 		}

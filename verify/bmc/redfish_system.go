@@ -4,6 +4,7 @@ package bmc
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
@@ -13,6 +14,8 @@ type boot struct {
 	Target  *string `json:"BootSourceOverrideTarget,omitempty"`
 	Enabled string  `json:"BootSourceOverrideEnabled,omitempty"`
 	Mode    string  `json:"BootSourceOverrideMode,omitempty"`
+	// HTTPURI is the address to boot from by UEFI HTTP, or null to learn it by DHCP.
+	HTTPURI json.RawMessage `json:"HttpBootUri,omitempty"`
 }
 
 // boot returns the boot override of a system.

@@ -60,6 +60,27 @@ func TestASupermicroKeepsItsBootModeBesideABootDevice(t *testing.T) {
 	require.Equal(t, []string{`{"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"Once"}}`}, seen.bodies)
 }
 
+// The machine would boot from the address that a BMC still has of an earlier boot.
+func TestABootByHTTPRemovesTheAddressOfAnEarlierOne(t *testing.T) {
+	const removed = `{"Boot":{"BootSourceOverrideTarget":"UefiHttp","BootSourceOverrideEnabled":"Once","HttpBootUri":null}}`
+	const kept = `{"Boot":{"BootSourceOverrideTarget":"UefiHttp","BootSourceOverrideEnabled":"Once"}}`
+	for _, test := range []struct {
+		uri  any
+		want string
+	}{{"http://boot.example/old.efi", removed}, {nil, kept}, {"", kept}} {
+		var seen refusing
+		d, _ := vendorDriver(t,
+			bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: changeObject("address", func(o map[string]any) {
+				o["Boot"].(map[string]any)["HttpBootUri"] = test.uri
+			})},
+			bmctest.Fault{On: systemPath, Method: http.MethodPatch,
+				Do: seen.effect(func(*http.Request, string) (int, string) { return 0, "" })})
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "uefihttp", false))
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "disk", false))
+		require.Equal(t, []string{test.want, strings.ReplaceAll(kept, "UefiHttp", "Hdd")}, seen.bodies)
+	}
+}
+
 // A change with the ETag as it is, without W/, and without a condition, until one is accepted.
 func TestEachKindOfChangeHasTheConditionsThatTheBMCWants(t *testing.T) {
 	changes := map[string]func(*testing.T, *bmc.Driver, *bmctest.Redfish) error{
