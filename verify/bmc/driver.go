@@ -77,7 +77,7 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 // call is a call for a node.
 type call struct {
 	id, op string
-	// long replaces the limits of the Config by longTime and longRequests.
+	// long replaces the limits of the Config by longTime and longRequests, unless its protocol is "ipmi".
 	long bool
 }
 
@@ -142,6 +142,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		return err
 	}
 	defer d.leave(of.id, n)
+	of.long = of.long && c.Protocol != ipmiProtocol
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
 

@@ -63,7 +63,8 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	wanted := power
-	err := d.do(ctx, call{id: id, op: op}, func(ctx context.Context, conn connection) error {
+	// A BMC may refuse to switch a machine on for a minute.
+	err := d.do(ctx, call{id: id, op: op, long: power.Target() == states.PowerOn}, func(ctx context.Context, conn connection) error {
 		asked := kind
 		if kind == resetCycle || kind == resetSoftReboot {
 			word, err := conn.powerState(ctx)

@@ -92,6 +92,21 @@ func TestARequestThatFailsForTheMomentIsRepeated(t *testing.T) {
 	}
 }
 
+// An iDRAC 10 does not switch its machine on for a minute after it has switched it off.
+func TestAPowerOnIsRepeatedForAMinute(t *testing.T) {
+	server := startRedfish(t)
+	require.NoError(t, server.SetPower("1", "Off"))
+	server.AddFault(bmctest.Fault{On: resetPath, Times: 20, Do: bmctest.PoweringOff()})
+	config := inBubble(configOf(server))
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+		begun := time.Now()
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+		require.Equal(t, time.Minute, time.Since(begun))
+	})
+	require.Equal(t, "On", server.Power("1"))
+}
+
 // The BMC may count a log-in by HTTP Basic authentication that has no answer.
 func TestAPasswordThatTheBMCHasNotAcceptedIsNotSentAgain(t *testing.T) {
 	for _, effect := range []bmctest.Effect{bmctest.ResetAfter(0), bmctest.Status(503), bmctest.Status(500)} {

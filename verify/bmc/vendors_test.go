@@ -166,7 +166,7 @@ func TestAConflictAtThePowerOnIsRepeated(t *testing.T) {
 	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
 	require.Equal(t, "On", server.Power("1"))
 
-	d, server = vendorDriver(t, conflict(3))
+	d, server = vendorDriver(t, conflict(22))
 	require.NoError(t, server.SetPower("1", "Off"))
 	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerOn), verify.Protocol)
 

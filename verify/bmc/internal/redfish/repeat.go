@@ -30,7 +30,8 @@ type failed struct {
 // that applies counts. Refused credentials are in no row.
 //
 // Source: _op and check_retry_on_exception in sushy/connector.py, and the defaults of Sushy in sushy/main.py, ten
-// attempts with three seconds between them; HPE's iLO message registry for one message. Unlike sushy, a GET that gets
+// attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling, _set_power_state
+// in ironic/drivers/modules/redfish/power.py, which goes on for 60 s. Unlike sushy, a GET that gets
 // another server error than 503 has three attempts, since some BMCs answer 500 for a part that they can never read.
 var repetitions = []struct {
 	applies  func(failed) bool
@@ -40,6 +41,7 @@ var repetitions = []struct {
 	{failed.isCut, 10},
 	{failed.isUnavailable, 10},
 	{failed.isServerError, 3},
+	{failed.isSettling, 22},
 	{failed.isBusy, 8},
 	{failed.isExpected, 3},
 }
@@ -84,6 +86,12 @@ var busyMessages = [][]byte{[]byte("SYS518"), []byte("InvalidOperationForSystemS
 func (f failed) isBusy() bool {
 	return f.request.Method != http.MethodGet && f.status() >= 400 &&
 		slices.ContainsFunc(busyMessages, func(message []byte) bool { return bytes.Contains(f.answer.Body, message) })
+}
+
+// isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC is
+// leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.
+func (f failed) isSettling() bool {
+	return f.isExpected() && f.status() == http.StatusConflict && bytes.Contains(f.answer.Body, []byte("ActionParameterValueConflict"))
 }
 
 // isExpected reports whether a change was refused with a status that the caller knows.

@@ -47,6 +47,9 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"POST", 409, "other", []int{503, 409}, 3},
 		{"POST", 409, "other", []int{503}, 1},
 		{"POST", 409, "other", nil, 1},
+		{"POST", 409, "Base.1.18.ActionParameterValueConflict", []int{409}, 22},
+		{"POST", 409, "ActionParameterValueConflict", nil, 1},
+		{"POST", 400, "ActionParameterValueConflict", []int{400, 409}, 3},
 		{"POST", 400, "other", []int{400}, 3},
 	} {
 		f := failed{request: Request{Method: test.method, Repeat: test.repeat}, answer: &Answer{Status: test.status, Body: []byte(test.body)}}
