@@ -103,7 +103,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
 // It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
-	return d.withSystem(ctx, call{id: id, op: "reset the BIOS settings"}, func(r *reader) error {
+	return d.withSystem(ctx, call{id: id, op: "reset the BIOS settings", long: true}, func(r *reader) error {
 		b, err := r.readBIOS()
 		if err != nil {
 			return err

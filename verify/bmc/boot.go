@@ -67,7 +67,7 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 	if i < 0 {
 		return false, &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
 	}
-	err = d.do(ctx, call{id: id, op: "set boot device " + device}, func(ctx context.Context, conn connection) (err error) {
+	err = d.do(ctx, call{id: id, op: "set boot device " + device, long: true}, func(ctx context.Context, conn connection) (err error) {
 		kept, err = conn.setBootDevice(ctx, bootDevices[i], persistent)
 		return err
 	})
@@ -92,7 +92,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 	if err := oneOf("boot mode", mode, uefiMode, biosMode); err != nil {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
 	}
-	return d.redfish(ctx, call{id: id, op: op}, func(ctx context.Context, r *redfishConnection) error {
+	return d.redfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, r *redfishConnection) error {
 		system, err := r.readSystem(ctx)
 		if err != nil {
 			return err

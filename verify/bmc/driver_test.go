@@ -309,18 +309,28 @@ func TestTheStepTimeoutBoundsACall(t *testing.T) {
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": config})
 	_, err := d.PowerState(t.Context(), "node-1") // a log-in continues after its context
 	require.NoError(t, err)
-	start := time.Now()
 	var deadline time.Time
 	ctx := fence.With(t.Context(), func(ctx context.Context) error {
 		deadline, _ = ctx.Deadline()
 		return nil
 	})
-	require.NoError(t, d.SetBootDevice(ctx, "node-1", "pxe", false))
+	require.NoError(t, d.SetPower(ctx, "node-1", states.PowerOff))
 	require.False(t, deadline.IsZero())
 	require.False(t, deadline.After(time.Now().Add(time.Minute)), deadline)
-	_, err = d.SetBIOS(ctx, "node-1", map[string]any{"BootTimeout": 30})
-	require.NoError(t, err)
-	require.True(t, deadline.After(start.Add(time.Minute)), "a call that reads much has more time: %v", deadline)
+	for name, call := range map[string]func() error{
+		"boot device": func() error { return d.SetBootDevice(ctx, "node-1", "pxe", false) },
+		"boot mode":   func() error { return d.SetBootMode(ctx, "node-1", "bios") },
+		"power on":    func() error { return d.SetPower(ctx, "node-1", states.PowerOn) },
+		"reset":       func() error { return d.ResetBIOS(ctx, "node-1") },
+		"BIOS": func() error {
+			_, err := d.SetBIOS(ctx, "node-1", map[string]any{"BootTimeout": 30})
+			return err
+		},
+	} {
+		start := time.Now()
+		require.NoError(t, call(), name)
+		require.True(t, deadline.After(start.Add(time.Minute)), "a call of %s has more time: %v", name, deadline)
+	}
 }
 
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
