@@ -96,7 +96,7 @@ type Config struct {
 
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s. Up to ten
 	// attempts are made, in the time of the call, at a request that the BMC has not received and at one that only reads,
-	// and fewer at a change that a busy BMC refuses. Credentials that are refused are not sent again.
+	// and between 3 and 22 at a change that a busy BMC refuses. Credentials that are refused are not sent again.
 	Pause time.Duration
 
 	// Log is told of each request that fails for the moment and that is repeated, and of a panic while a connection is

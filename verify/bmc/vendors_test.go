@@ -133,7 +133,7 @@ func TestTheBootOverrideMayBeInASettingsObject(t *testing.T) {
 
 func TestAChangeIsRepeatedWhileTheBMCIsBusy(t *testing.T) {
 	for message, want := range map[string]int{
-		"iLO.2.16.UnableToModifyDuringSystemPOST": 8,
+		"iLO.2.16.UnableToModifyDuringSystemPOST": 16,
 		"IDRAC.2.8.SYS518":                        8,
 		"iLO.2.15.InvalidOperationForSystemState": 8,
 		"Base.1.18.GeneralError":                  1,

@@ -31,7 +31,8 @@ type failed struct {
 //
 // Source: _op and check_retry_on_exception in sushy/connector.py, and the defaults of Sushy in sushy/main.py, ten
 // attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling, _set_power_state
-// in ironic/drivers/modules/redfish/power.py, which goes on for 60 s. Unlike sushy, a GET that gets
+// in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device in management.py
+// beside it, which has 6 attempts in 39 s. Unlike sushy, a GET that gets
 // another server error than 503 has three attempts, since some BMCs answer 500 for a part that they can never read.
 var repetitions = []struct {
 	applies  func(failed) bool
@@ -42,6 +43,7 @@ var repetitions = []struct {
 	{failed.isUnavailable, 10},
 	{failed.isServerError, 3},
 	{failed.isSettling, 22},
+	{failed.isStarting, 16},
 	{failed.isBusy, 8},
 	{failed.isExpected, 3},
 }
@@ -78,20 +80,25 @@ func (f failed) isServerError() bool {
 	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
 }
 
-// busyMessages are parts of the messages by which a BMC says that it is busy: an iDRAC after a job, and an iLO while
-// its machine starts.
-var busyMessages = [][]byte{[]byte("SYS518"), []byte("InvalidOperationForSystemState"), []byte("UnableToModifyDuringSystemPOST")}
+// isStarting reports whether an iLO has refused a change because its machine starts, which may take the machine most of
+// a minute.
+func (f failed) isStarting() bool { return f.says("UnableToModifyDuringSystemPOST") }
 
-// isBusy reports whether a change was refused with such a message.
+// isBusy reports whether a change was refused because the BMC is busy: an iDRAC after a job, and an iLO that has not
+// finished another operation. By the same message an iLO says that the machine is on or off already.
 func (f failed) isBusy() bool {
-	return f.request.Method != http.MethodGet && f.status() >= 400 &&
-		slices.ContainsFunc(busyMessages, func(message []byte) bool { return bytes.Contains(f.answer.Body, message) })
+	return f.says("SYS518") || f.says("InvalidOperationForSystemState") && !f.says("Power is off") && !f.says("Power is on")
+}
+
+// says reports whether a change was refused with a text.
+func (f failed) says(text string) bool {
+	return f.request.Method != http.MethodGet && f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
 }
 
 // isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC is
 // leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.
 func (f failed) isSettling() bool {
-	return f.isExpected() && f.status() == http.StatusConflict && bytes.Contains(f.answer.Body, []byte("ActionParameterValueConflict"))
+	return f.isExpected() && f.status() == http.StatusConflict && f.says("ActionParameterValueConflict")
 }
 
 // isExpected reports whether a change was refused with a status that the caller knows.

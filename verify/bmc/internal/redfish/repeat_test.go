@@ -30,7 +30,9 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		want   int // attempts
 	}{
 		{"PATCH", 400, busy, nil, 8},
-		{"POST", 503, "iLO.2.16.UnableToModifyDuringSystemPOST", []int{503}, 8},
+		{"POST", 503, "iLO.2.16.UnableToModifyDuringSystemPOST", []int{503}, 16},
+		{"POST", 400, `{"MessageArgs": ["Power is off"], "MessageId": "iLO.2.16.InvalidOperationForSystemState"}`, nil, 1},
+		{"POST", 400, `{"MessageArgs": ["Power is on"], "MessageId": "iLO.2.16.InvalidOperationForSystemState"}`, nil, 1},
 		{"DELETE", 409, "InvalidOperationForSystemState", nil, 8},
 		{"PATCH", 401, busy, []int{401}, 1},
 		{"POST", 403, "InvalidOperationForSystemState", nil, 1},
