@@ -42,7 +42,7 @@ func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[
 	if !ok {
 		return all, nil
 	}
-	kinds, err := ask(ctx, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
+	kinds, err := ask(ctx, e.rules.types, n, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
 	if err != nil || len(kinds) == 0 {
 		return all, err
 	}
@@ -160,7 +160,7 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 		return nil, err
 	}
 	if vendor := c.rules.types.vendor(hardware, n); vendor != nil {
-		return ask(ctx, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
+		return ask(ctx, c.rules.types, n, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
 	}
 	return nil, nil
 }

@@ -25,7 +25,7 @@ func (b *rulebook) attends(ctx context.Context, n *Node) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	return usesAgent(ctx, hardware, n, kind.work)
+	return b.types.usesAgent(ctx, hardware, n, kind.work)
 }
 
 // attend handles the heartbeat of a node's agent in a goroutine of its own: it reserves the node, asks the agent for
@@ -226,7 +226,7 @@ func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
 // again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning.
 func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
-	uses, err := usesAgent(ctx, t.hardware, t.Node(), kind.work)
+	uses, err := t.engine.rules.types.usesAgent(ctx, t.hardware, t.Node(), kind.work)
 	if err != nil || !uses {
 		return err
 	}

@@ -64,8 +64,8 @@ func agentBooter(hardware Hardware, n *Node, work states.Work) AgentBooter {
 }
 
 // usesAgent reports whether the agent does the work on a node.
-func usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work) (bool, error) {
-	return ask(ctx, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
+func (ts *hardwareTypes) usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work) (bool, error) {
+	return ask(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
 // booter is agentBooter for the work of the task's node, which uses the agent: it is an error if the hardware type does
@@ -73,7 +73,7 @@ func usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work
 func (t *Task) booter(ctx context.Context) (AgentBooter, error) {
 	n := t.Node()
 	work := n.ProvisionState.Work()
-	booter, err := ask(ctx, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
+	booter, err := ask(ctx, t.engine.rules.types, n, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
 	if err == nil && booter == nil {
 		err = &HardwareError{fmt.Errorf("the hardware type does not use the agent any more for the work %s", work)}
 	}

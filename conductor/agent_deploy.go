@@ -54,7 +54,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 		return err
 	}
 	n := t.Node()
-	writes, err := ask(ctx, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	writes, err := ask(ctx, t.engine.rules.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
 	if err != nil {
 		return err
 	}

@@ -62,3 +62,52 @@ func TestWorkFailsWheneverAMethodThatTellsOfTheAgentBeginsToHang(t *testing.T) {
 		require.Positive(t, failed, test)
 	}
 }
+
+// A hardware type that hangs for good keeps one goroutine and one record for each question about a node, however often
+// clients and work ask it.
+func TestAHardwareTypeIsNotAskedAgainBeforeItHasAnswered(t *testing.T) {
+	for method, ask := range map[string]func(f *fleet, n *conductor.Node) error{
+		"Validate": func(f *fleet, n *conductor.Node) error {
+			all, err := f.Validate(f.ctx, n.UUID)
+			require.NoError(t, err)
+			return all["power"]
+		},
+		"NeedsPort": func(f *fleet, n *conductor.Node) error {
+			_, err := f.Validate(f.ctx, n.UUID)
+			return err
+		},
+		"SupportsPower": func(f *fleet, n *conductor.Node) error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) },
+		"VendorMethods": func(f *fleet, n *conductor.Node) error {
+			_, err := f.VendorMethods(f.ctx, n.UUID)
+			return err
+		},
+	} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, hardware := startDefective(t)
+				n, other := f.node(states.Manageable), f.node(states.Manageable)
+				release, calls := make(chan struct{}), atomic.Int32{}
+				hardware.breaks(method, func() { calls.Add(1); <-release })
+
+				var failure *conductor.HardwareError
+				require.ErrorAs(t, ask(f, n), &failure)
+				for range 3 {
+					asked := time.Now()
+					err := ask(f, n)
+					require.ErrorAs(t, err, &failure)
+					require.ErrorContains(t, err, "an earlier question is not answered yet: the call does not return")
+					require.Zero(t, time.Since(asked))
+				}
+				require.EqualValues(t, 1, calls.Load())
+				require.ErrorAs(t, ask(f, other), &failure)
+				require.EqualValues(t, 2, calls.Load(), "another node is another question")
+
+				close(release)
+				synctest.Wait()
+				require.NoError(t, ask(f, n))
+				require.NoError(t, ask(f, other))
+				require.EqualValues(t, 4, calls.Load())
+			})
+		})
+	}
+}

@@ -14,13 +14,23 @@ import (
 // hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
 const askTimeout = 5 * time.Second
 
-// ask calls methods of a hardware type that have no context. If the call panics or does not return in time, ask returns
-// the context's error if the context has ended, and otherwise a [*HardwareError] that names what was asked for, such as
-// "its steps".
-func ask[T any](ctx context.Context, what string, f func() T) (T, error) {
-	limited, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	answer, err := boundedcall.Do(limited, stepGrace, func(context.Context) (T, error) { return f(), nil })
+// question is what a hardware type is asked for, such as "its steps", about a node.
+type question struct{ driver, node, what string }
+
+// ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
+// returns the context's error if the context has ended, and otherwise a [*HardwareError] that names what was asked for.
+// While a call does not return that has not returned in time, the same question about the node fails at once: clients
+// and work ask again and again, and each call would keep a goroutine and a record.
+func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
+	q := question{n.Driver, n.UUID, what}
+	if left := types.unanswered.Left(q); left != nil {
+		err = fmt.Errorf("an earlier question is not answered yet: %w", left)
+	} else {
+		limited, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		answer, err = boundedcall.Do(limited, stepGrace, func(context.Context) (T, error) { return f(), nil })
+		types.unanswered.Note(q, err)
+	}
 	switch {
 	case err == nil:
 		return answer, nil

@@ -80,7 +80,7 @@ func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
 	if err != nil {
 		return false
 	}
-	uses, err := usesAgent(ctx, hardware, n.Clone(), kind.work)
+	uses, err := b.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
 	if err != nil {
 		b.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
 	}

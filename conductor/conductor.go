@@ -14,7 +14,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/nodelog"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
@@ -49,7 +48,7 @@ func New(config Config) (*Conductor, error) {
 	fleet := newFleet(config)
 	config.Log = slog.New(nodelog.Handler{Handler: masked.Log(config.Log.Handler()), Name: fleet.nameOf})
 	rules := &rulebook{config: &config, types: &hardwareTypes{config: &config}}
-	if rules.types.own, err = config.descriptions(); err != nil {
+	if rules.types.own, err = rules.types.descriptions(); err != nil {
 		return nil, err
 	}
 	rules.types.describe(nil)
@@ -70,10 +69,7 @@ func New(config Config) (*Conductor, error) {
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
-	c.published = &withdrawals{
-		config: &config, fleet: fleet, sessions: c.sessions, pool: c.engine.pool,
-		abandoned: map[string]*boundedcall.AbandonedError{},
-	}
+	c.published = &withdrawals{config: &config, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	if c.engine.syncer, err = newSyncer(c.engine); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ package conductor
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -360,20 +358,4 @@ func (c *Config) pendingKinds() []Kind {
 		return []Kind{KindAllocation}
 	}
 	return []Kind{KindAllocation, kindCall}
-}
-
-// descriptions returns the descriptions of the hardware types, by name. The error is a [*ConfigError].
-func (c *Config) descriptions() (map[string]Description, error) {
-	descriptions := map[string]Description{}
-	for name, hardware := range sorted.All(c.Hardware) {
-		d, err := ask(context.Background(), "its description", hardware.Describe)
-		if err == nil {
-			err = errors.Join(kinds.Check(d.Interfaces), kinds.CheckNames(d.Unlisted))
-		}
-		if err != nil {
-			return nil, &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}
-		}
-		descriptions[name] = d
-	}
-	return descriptions, nil
 }

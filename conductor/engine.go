@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"net/netip"
-	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
@@ -30,8 +30,8 @@ type engine struct {
 	// transitions has the transitions for which OnTransition is still to be called.
 	transitions *inorder.Queues[Transition]
 	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
-	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
-	abandoned sync.Map
+	// abandoned has the calls of power operations that do not return, by the node's UUID.
+	abandoned abandoned.Calls[string]
 }
 
 // reserve reserves a node for this process, a member with an ID. drop undoes it.

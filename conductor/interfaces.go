@@ -5,12 +5,15 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
 
+	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -57,6 +60,8 @@ type hardwareTypes struct {
 	config    *Config
 	own       map[string]Description                 // of this conductor's hardware types, by name
 	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
+	// unanswered has the calls of this conductor's hardware types that do not return.
+	unanswered abandoned.Calls[question]
 }
 
 // of returns a node's hardware type.
@@ -70,6 +75,22 @@ func (ts *hardwareTypes) of(n *Node) (Hardware, error) {
 
 func noHardware(n *Node) error {
 	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
+}
+
+// descriptions returns the descriptions of this conductor's hardware types, by name. The error is a [*ConfigError].
+func (ts *hardwareTypes) descriptions() (map[string]Description, error) {
+	descriptions := map[string]Description{}
+	for name, hardware := range sorted.All(ts.config.Hardware) {
+		d, err := ask(context.Background(), ts, &Node{Driver: name}, "its description", hardware.Describe)
+		if err == nil {
+			err = errors.Join(kinds.Check(d.Interfaces), kinds.CheckNames(d.Unlisted))
+		}
+		if err != nil {
+			return nil, &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}
+		}
+		descriptions[name] = d
+	}
+	return descriptions, nil
 }
 
 // Description returns the description of a hardware type that this conductor or another member has.
@@ -101,7 +122,7 @@ func (ts *hardwareTypes) describe(members []Member) {
 // is invalid, and so is the power interface if the validation panics or hangs.
 func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map[string]error {
 	all := map[string]error{}
-	valid, err := ask(ctx, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
+	valid, err := ask(ctx, b.types, n, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
 	if err != nil {
 		all["power"] = err
 	}
@@ -136,7 +157,7 @@ func UnsupportedText(driver, function string) string {
 // stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
 // lacks.
 func (ts *hardwareTypes) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
-	return ask(ctx, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
+	return ask(ctx, ts, n, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
 }
 
 // listSteps is stepsFor within an ask.

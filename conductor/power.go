@@ -95,7 +95,7 @@ func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target st
 		return fmt.Errorf("node %s: %w", n.UUID, err)
 	}
 	if limiter, ok := hardware.(PowerLimiter); ok {
-		supports, err := ask(ctx, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
+		supports, err := ask(ctx, e.rules.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
 		if err != nil {
 			return err
 		}

@@ -227,11 +227,8 @@ func (p powerRounds) force(
 func (e *engine) callPower(
 	ctx context.Context, o Operation, f func(context.Context) (states.Power, error),
 ) (power states.Power, err error) {
-	if left, ok := e.abandoned.Load(o.Node.UUID); ok {
-		if left := left.(*boundedcall.AbandonedError); !left.Returned() {
-			return states.NoPower, left
-		}
-		e.abandoned.Delete(o.Node.UUID)
+	if left := e.abandoned.Left(o.Node.UUID); left != nil {
+		return states.NoPower, left
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.syncer.Config().Timeout)
 	defer cancel()
@@ -242,10 +239,8 @@ func (e *engine) callPower(
 		})
 		return power, err
 	})
-	var left *boundedcall.AbandonedError
-	if errors.As(err, &left) {
+	if e.abandoned.Note(o.Node.UUID, err) {
 		e.counters.powerAbandoned.Add(1)
-		e.abandoned.Store(o.Node.UUID, left)
 	}
 	return power, err
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
@@ -38,8 +39,8 @@ type withdrawals struct {
 	pool     *workerpool.Pool
 
 	running sync.Mutex
-	// abandoned has, by the name of a hardware type, its call that did not return in time. The running check uses it.
-	abandoned map[string]*boundedcall.AbandonedError
+	// abandoned has the calls of hardware types, by name, that do not return.
+	abandoned abandoned.Calls[string]
 }
 
 // check begins a check, unless one runs. A hardware type that panics or hangs holds up no other check; it is asked again
@@ -56,15 +57,11 @@ func (w *withdrawals) check() {
 		defer context.AfterFunc(s.run.ctx, cancel)() // Run waits for this goroutine
 		for _, name := range slices.Sorted(maps.Keys(w.config.Hardware)) {
 			publisher, ok := w.config.Hardware[name].(FilePublisher)
-			left := w.abandoned[name]
-			if !ok || left != nil && !left.Returned() {
+			if !ok || w.abandoned.Left(name) != nil {
 				continue
 			}
-			delete(w.abandoned, name)
 			err := w.withdrawUnneeded(ctx, publisher)
-			if errors.As(err, &left) {
-				w.abandoned[name] = left
-			}
+			w.abandoned.Note(name, err)
 			if ctx.Err() != nil {
 				return
 			}

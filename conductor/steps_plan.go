@@ -57,7 +57,7 @@ func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]St
 // planNewDeployment is planDeployment for a deployment that begins, perhaps without the steps of the agent.
 func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
 	hardware, _ := e.rules.types.of(n)
-	uses, err := usesAgent(ctx, hardware, n, states.WorkDeploy)
+	uses, err := e.rules.types.usesAgent(ctx, hardware, n, states.WorkDeploy)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,9 @@ type stepsRun struct {
 // be held, an *abortError, a *stepError, or the store's error.
 func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 	n, rules := t.Node(), t.engine.rules
-	record, err := ask(ctx, "its use of the agent", func() sequence.Record { return rules.sequenceOf(t.hardware, n, kind) })
+	record, err := ask(ctx, rules.types, n, "its use of the agent", func() sequence.Record {
+		return rules.sequenceOf(t.hardware, n, kind)
+	})
 	if err != nil {
 		return err
 	}

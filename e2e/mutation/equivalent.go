@@ -59,9 +59,6 @@ var equivalent = []struct {
 	{"a reboot switches a machine on that is off", []string{
 		"conductor/hardware/boot.go bootInto: last = states.PowerOn => removed",
 	}},
-	{"an abandoned call that has returned refuses no other; the statement frees its memory", []string{
-		"conductor/power_sync.go engine.callPower: e.abandoned.Delete(o.Node.UUID) => removed",
-	}},
 	{"a file or a connection that nothing reaches is closed later", []string{
 		"conductor/etcd/embedded/check.go checkDatabase: defer f.Close() => removed",
 		"conductor/etcd/embedded/cluster.go hasNoRaftState: defer w.Close() => removed",
