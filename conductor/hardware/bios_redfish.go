@@ -110,7 +110,8 @@ func needsAgent(n Node) bool {
 }
 
 // apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
-// machine reports them, and the agent, if there is one, runs again, or the machine boots its system.
+// machine reports them, the BMC does not apply them any more, and the agent, if there is one, runs again, or the machine
+// boots its system.
 func (b biosSettings) apply(ctx context.Context, t Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {
@@ -134,6 +135,9 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	for {
 		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
+		if err == nil && len(missing) == 0 && sent {
+			missing, err = b.pending(ctx, t, wanted, len(settings))
+		}
 		switch {
 		case err != nil || len(missing) > 0:
 		case sent:
@@ -162,6 +166,20 @@ func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]a
 		})
 	})
 	return missing
+}
+
+// pending returns the wanted values that the machine has, while the BMC still applies them: an iDRAC refuses further
+// settings until its job has ended. Of a BMC that reports all settings as pending, always, it returns none.
+//
+// Source: _get_unapplied_bios_attrs in ironic/drivers/modules/redfish/bios.py.
+func (b biosSettings) pending(ctx context.Context, t Task, wanted map[string]any, settings int) (map[string]any, error) {
+	changed, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.PendingBIOS)
+	pending := maps.Clone(wanted)
+	maps.DeleteFunc(pending, func(name string, _ any) bool {
+		_, is := changed[name]
+		return !is || len(changed) > len(wanted) || len(changed) >= settings
+	})
+	return pending, err
 }
 
 // shownBIOS returns wanted values for an error, in which one is masked that may be a password: the settings do not

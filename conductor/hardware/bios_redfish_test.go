@@ -73,6 +73,49 @@ func TestABIOSStepWaitsSince2026_1UntilTheMachineBootsItsSystem(t *testing.T) {
 	}
 }
 
+// An iDRAC lists what was changed until its job has ended, after the machine has the values.
+func TestBIOSSettingsAreSetOnceTheBMCAppliesThemNoMore(t *testing.T) {
+	const settings = systemPath + "/Bios/Settings"
+	for _, test := range []struct {
+		reads int // of the settings object until it is empty
+		state states.State
+	}{{20, states.Manageable}, {1 << 30, states.CleanFail}} {
+		server := startRedfish(t)
+		reset, reads := false, 0
+		server.AddFault(bmctest.Fault{If: func(r *http.Request) bool {
+			reset = reset || r.URL.Path == resetPath
+			if reset && r.URL.Path == settings {
+				reads++
+			}
+			return false
+		}})
+		applies := func(*http.Request) bool { return reset && reads < test.reads }
+		server.AddFault(bmctest.Fault{On: settings, Method: http.MethodGet, If: applies,
+			Do: bmctest.Property("Attributes", map[string]any{"BootTimeout": 30})})
+		server.AddFault(bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.Property("Attributes", map[string]any{})})
+		s := start(t, hardware.Config{})
+		timeout := time.Hour
+		if test.state != states.Manageable {
+			timeout = time.Millisecond
+		}
+		s.redfish.AwaitBIOS(timeout, time.Millisecond)
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		request := s.word("clean")
+		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "apply_configuration", Args: map[string]any{
+			"settings": []any{map[string]any{"name": "BootTimeout", "value": 30}}}}}
+		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+		n = s.settle(n)
+		require.Equal(t, test.state, n.ProvisionState, n.LastError)
+		require.Equal(t, 30, server.BIOS("1")["BootTimeout"])
+		require.NoError(t, server.ClearFaults())
+		if test.state == states.Manageable {
+			require.GreaterOrEqual(t, reads, test.reads)
+		} else {
+			require.Contains(t, n.LastError, "Attributes {'BootTimeout': 30} are not updated.")
+		}
+	}
+}
+
 // The settings that are pending in this BMC are all settings, as they will be after the next reset.
 func TestBIOSSettingsThatAreInForceRebootNothing(t *testing.T) {
 	server := startRedfish(t)

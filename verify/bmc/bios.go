@@ -100,6 +100,20 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 	})
 }
 
+// PendingBIOS reads the values of a node's BIOS settings that take effect at the machine's next boot. Some BMCs have those
+// alone that were changed, until the machine has them, and others all settings that can be changed. It returns the errors
+// of [Driver.BIOS], and nothing if the BMC has no settings object.
+func (d *Driver) PendingBIOS(ctx context.Context, id string) (map[string]any, error) {
+	return read(ctx, d, call{id: id, op: "read the pending BIOS settings"}, func(r *reader) (map[string]any, error) {
+		b, err := r.readBIOS()
+		if err != nil {
+			return nil, err
+		}
+		changed, _, err := r.changedBIOS(b)
+		return changed, err
+	})
+}
+
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
 // It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
@@ -169,19 +183,28 @@ func (r *reader) bios() (*bios, error) {
 // to change them: in the settings object, or in the Bios resource if there is none.
 func (r *reader) pendingBIOS(b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
 	now, _ = b.at("Attributes").(map[string]any)
-	at := b.link("@Redfish.Settings", "SettingsObject")
-	if at == "" {
-		return now, now, b.answer, nil
-	}
-	settings, err := r.get(r.ctx, at, new(schemas.Bios))
+	changed, target, err := r.changedBIOS(b)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	pending = map[string]any{}
 	maps.Copy(pending, now)
-	changed, _ := settings.at("Attributes").(map[string]any)
 	maps.Copy(pending, changed)
-	return now, pending, settings.answer, nil
+	return now, pending, target, nil
+}
+
+// changedBIOS returns the attributes of the settings object, nil if there is none, and where to change them.
+func (r *reader) changedBIOS(b *bios) (changed map[string]any, target *redfish.Answer, err error) {
+	at := b.link("@Redfish.Settings", "SettingsObject")
+	if at == "" {
+		return nil, b.answer, nil
+	}
+	settings, err := r.get(r.ctx, at, new(schemas.Bios))
+	if err != nil {
+		return nil, nil, err
+	}
+	changed, _ = settings.at("Attributes").(map[string]any)
+	return changed, settings.answer, nil
 }
 
 // typed returns values in the types of the settings.

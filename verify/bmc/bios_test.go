@@ -169,6 +169,29 @@ func TestASettingsObjectMayShowOnlyWhatIsPending(t *testing.T) {
 	require.False(t, sent, "the machine has the value")
 }
 
+func TestThePendingBIOSSettingsAreThoseOfTheSettingsObject(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 30})
+	require.NoError(t, err)
+	pending, err := d.PendingBIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, json.Number("30"), pending["BootTimeout"])
+	require.Len(t, pending, 6)
+
+	d, _ = profileDriver(t, bmctest.Profile{BIOSInPlace: true})
+	pending, err = d.PendingBIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.Empty(t, pending)
+
+	d, _ = vendorDriver(t, bmctest.Fault{On: systemPath + "/Bios/Settings", Do: bmctest.Status(http.StatusNotFound)})
+	_, err = d.PendingBIOS(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Unsupported)
+	d, _ = vendorDriver(t, bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("Bios")})
+	_, err = d.PendingBIOS(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Unsupported)
+}
+
 func TestNoBIOSSettingsAreNoChange(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})

@@ -25,7 +25,8 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 		has  []uint16
 		used uint16 // 0 for none
 	}{
-		"GCM": {[]uint16{gcm}, gcm}, "CBC": {[]uint16{cbc, broken}, cbc}, "both": {[]uint16{gcm, cbc, ecdhe}, ecdhe}, "RC4": {[]uint16{broken}, 0},
+		"GCM": {[]uint16{gcm}, gcm}, "CBC": {[]uint16{cbc, broken}, cbc}, "both": {[]uint16{gcm, cbc, ecdhe}, ecdhe},
+		"RC4": {[]uint16{broken}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var used atomic.Uint32

@@ -135,6 +135,7 @@ func TestAChangeIsRepeatedWhileTheBMCIsBusy(t *testing.T) {
 	for message, want := range map[string]int{
 		"iLO.2.16.UnableToModifyDuringSystemPOST": 16,
 		"IDRAC.2.8.SYS518":                        8,
+		"IDRAC.2.8.SYS011":                        8,
 		"iLO.2.15.InvalidOperationForSystemState": 8,
 		"Base.1.18.GeneralError":                  1,
 	} {

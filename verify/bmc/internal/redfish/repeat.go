@@ -84,10 +84,11 @@ func (f failed) isServerError() bool {
 // a minute.
 func (f failed) isStarting() bool { return f.says("UnableToModifyDuringSystemPOST") }
 
-// isBusy reports whether a change was refused because the BMC is busy: an iDRAC after a job, and an iLO that has not
-// finished another operation. By the same message an iLO says that the machine is on or off already.
+// isBusy reports whether a change was refused because the BMC is busy: an iDRAC after a job, an iDRAC while a job
+// applies settings, and an iLO that has not finished another operation. By the same message an iLO says that the machine is on or off already.
 func (f failed) isBusy() bool {
-	return f.says("SYS518") || f.says("InvalidOperationForSystemState") && !f.says("Power is off") && !f.says("Power is on")
+	return f.says("SYS518") || f.says("SYS011") ||
+		f.says("InvalidOperationForSystemState") && !f.says("Power is off") && !f.says("Power is on")
 }
 
 // says reports whether a change was refused with a text.
