@@ -45,7 +45,7 @@ func (c *Conductor) History(ctx context.Context, ident string) ([]*HistoryEntry,
 	if err != nil {
 		return nil, err
 	}
-	return typed[*HistoryEntry](c.fleet.of(KindHistory).ListOf(ctx, n.UUID))
+	return typed[*HistoryEntry](c.fleet.listOf(ctx, KindHistory, n.UUID))
 }
 
 // history adds entries to the histories of nodes.

@@ -33,7 +33,7 @@ func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory,
 		return none, nil
 	}
 	f := t.engine.fleet
-	stored, err := typed[*InspectionRule](f.of(KindInspectionRule).List(ctx))
+	stored, err := typed[*InspectionRule](f.list(ctx, KindInspectionRule))
 	if err != nil {
 		return none, err
 	}

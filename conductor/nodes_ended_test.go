@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -65,4 +66,44 @@ func TestTheEndOfRunEndsTheCreationOfANodeThatWaitsForAWatch(t *testing.T) {
 		})
 		require.ErrorContains(t, <-created, "the conductor was stopped")
 	})
+}
+
+func TestAKindOfObjectsThatWasNotReadBeforeTheEndOfRunIsNotListed(t *testing.T) {
+	lists := map[string]func(context.Context, *conductor.Conductor, conductor.Kind) error{
+		"Objects": func(ctx context.Context, c *conductor.Conductor, kind conductor.Kind) error {
+			_, err := c.Objects(ctx, kind)
+			return err
+		},
+		"ObjectsIn": func(ctx context.Context, c *conductor.Conductor, kind conductor.Kind) error {
+			_, err := c.ObjectsIn(ctx, kind, conductor.Range{})
+			return err
+		},
+		"ObjectsOf": func(ctx context.Context, c *conductor.Conductor, kind conductor.Kind) error {
+			_, err := c.ObjectsOf(ctx, kind, "6a0a5bc8-4a1c-4a9e-9c0d-0d1f3a1d6c11")
+			return err
+		},
+	}
+	for name, list := range lists {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				waited := make(chan error)
+				c := runToEnd(t, &silent{}, func(c *conductor.Conductor) {
+					require.NoError(t, list(t.Context(), c, conductor.KindChassis))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					require.ErrorIs(t, list(ctx, c, conductor.KindPort), context.DeadlineExceeded)
+					go func() { waited <- list(context.Background(), c, conductor.KindPort) }()
+					synctest.Wait()
+				})
+				const text = "list the objects of kind %s: the conductor was stopped"
+				require.EqualError(t, <-waited, fmt.Sprintf(text, conductor.KindPort))
+				begin := time.Now()
+				for _, kind := range []conductor.Kind{conductor.KindPort, conductor.KindVolumeTarget} {
+					require.EqualError(t, list(context.Background(), c, kind), fmt.Sprintf(text, kind))
+				}
+				require.NoError(t, list(context.Background(), c, conductor.KindChassis))
+				require.Zero(t, time.Since(begin))
+			})
+		})
+	}
 }

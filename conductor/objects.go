@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/conductor/internal/index"
 )
 
 // Object returns an object by its UUID or its name, as of its last write. The error matches
@@ -20,20 +22,24 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object
 	return c.fleet.object(ctx, kind, ident)
 }
 
-// Objects returns all objects of a kind, oldest first, with the guarantees of
-// [Conductor.Nodes].
+// Objects returns all objects of a kind, oldest first, with the guarantees of [Conductor.Nodes]. A kind that was not
+// read before the end of Run cannot be listed any more.
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
-	return c.fleet.of(kind).List(ctx)
+	return c.fleet.list(ctx, kind)
 }
 
 // ObjectsIn returns a range of the objects of a kind, as [Conductor.NodesIn] does of the nodes.
 func (c *Conductor) ObjectsIn(ctx context.Context, kind Kind, r Range) (iter.Seq[Object], error) {
-	return within(ctx, c.fleet.of(kind), kind, r)
+	x, err := c.fleet.read(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	return within(ctx, x, kind, r)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
 func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]Object, error) {
-	return c.fleet.of(kind).ListOf(ctx, nodeUUID)
+	return c.fleet.listOf(ctx, kind, nodeUUID)
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
@@ -272,19 +278,41 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	return errors.Join(errs...)
 }
 
-// listOf returns the objects of a kind that belong to a node. It waits until a watch has reported all objects, and no
-// longer than until the end of the watches.
+// list is [Conductor.Objects].
+func (f *fleet) list(ctx context.Context, kind Kind) ([]Object, error) {
+	x, err := f.read(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	return x.All(), nil
+}
+
+// listOf returns the objects of a kind that belong to a node.
 func (f *fleet) listOf(ctx context.Context, kind Kind, node string) ([]Object, error) {
-	x := f.of(kind)
-	if watches := f.watches(); watches != nil && !x.Synced() {
-		waits, cancel := context.WithCancelCause(ctx)
+	x, err := f.read(ctx, kind)
+	if err != nil {
+		return nil, err
+	}
+	return x.AllOf(node), nil
+}
+
+// read returns the index of a kind of objects when a watch has reported all objects. It waits no longer than until the
+// end of the watches: an index that is incomplete then stays so.
+func (f *fleet) read(ctx context.Context, kind Kind) (*index.Index[Object], error) {
+	x, waits := f.of(kind), ctx
+	if x.Synced() {
+		return x, nil
+	}
+	if watches := f.watches(); watches != nil {
+		until, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(watches, func() { cancel(errShutdown) })()
-		if x.Wait(waits) != nil {
-			return nil, fmt.Errorf("list the objects of kind %s: %w", kind, context.Cause(waits))
-		}
+		waits = until
 	}
-	return x.ListOf(ctx, node)
+	if x.Wait(waits) != nil {
+		return nil, fmt.Errorf("list the objects of kind %s: %w", kind, context.Cause(waits))
+	}
+	return x, nil
 }
 
 // discardFrom deletes an object of a node that does not exist, unless the object belongs to another node. One that was

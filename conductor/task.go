@@ -33,7 +33,7 @@ func (t *Task) Ports(ctx context.Context) ([]*Port, error) {
 
 // portsOf returns the ports of a node, not nil.
 func (f *fleet) portsOf(ctx context.Context, node string) ([]*Port, error) {
-	return typed[*Port](f.of(KindPort).ListOf(ctx, node))
+	return typed[*Port](f.listOf(ctx, KindPort, node))
 }
 
 // Series returns the series of Ironic whose behaviour the conductor has.
