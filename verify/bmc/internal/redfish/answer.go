@@ -30,7 +30,8 @@ const (
 	errNoSessions = failure.Reason("the service has no sessions")
 )
 
-// refusal returns the error of an error answer, nil for any other answer.
+// refusal returns the error of an error answer, nil for any other answer. The body of an answer to a change may be
+// anything: the change is made.
 func (a *Answer) refusal() error {
 	said := strings.TrimSpace(a.reason + " " + a.message())
 	switch code := a.Status; {
@@ -48,7 +49,7 @@ func (a *Answer) refusal() error {
 		return a.fail(verify.Unreachable, said, nil)
 	case code/100 != 2:
 		return a.fail(verify.Protocol, said, nil)
-	case len(a.Body) == 0 || a.isJSON():
+	case a.Request.Method != http.MethodGet, len(a.Body) == 0, a.isJSON():
 		return nil
 	}
 	said = fmt.Sprintf("%q is not JSON", a.Header.Get("Content-Type"))

@@ -62,6 +62,26 @@ func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 	}
 }
 
+// The answer to a change says by its status alone that the change is made.
+func TestAChangeWhoseAnswerHasAnyBodyIsMade(t *testing.T) {
+	for name, answer := range map[string]string{
+		"no type":         "Content-Length: 2\r\n\r\nOK",
+		"text":            "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\nOK",
+		"a page":          "Content-Type: text/html\r\n\r\n<p>",
+		"a cut page":      "Content-Type: text/html\r\nContent-Length: 200\r\n\r\n<p>",
+		"JSON":            "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"JSON of no type": "Content-Length: 2\r\n\r\n{}",
+	} {
+		s := start(t, func(w http.ResponseWriter, _ *http.Request) { raw(w, "HTTP/1.1 200 OK\r\n"+answer) })
+		for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			_, err := s.client().Do(t.Context(), Request{Method: method, Path: "/a"})
+			require.NoError(t, err, "%s %s", method, name)
+		}
+		_, _, err := s.client().Get(t.Context(), "/a")
+		require.Equal(t, name == "JSON", err == nil, name)
+	}
+}
+
 func TestTheMessageOfAnErrorIsTheMostExact(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                                     "",

@@ -88,8 +88,8 @@ func (w *wire) exchange(req *http.Request, limit int64) (a *Answer, again bool, 
 		limit = min(limit, errorBytes)
 	}
 	body, whole, err := w.body(resp, limit)
-	if resp.StatusCode >= 400 {
-		err = nil // the beginning of an error answer suffices
+	if resp.StatusCode >= 400 || req.Method != http.MethodGet && resp.StatusCode/100 == 2 && !a.isJSON() {
+		err = nil // the beginning of an error answer suffices, and a change needs no body that is no JSON
 	}
 	if err == nil {
 		a.Body = body
