@@ -61,7 +61,8 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 // the setting, or are its text: "30", "true". SetBIOS sends nothing and returns false if the machine has all values
 // already and no other ones are pending. An unknown setting is an error of the kind [verify.Unsupported], and so is one
 // without a registry unless [Config.AnyBIOSSetting] is set; a value that the registry excludes is one of the kind
-// [verify.Misconfigured].
+// [verify.Misconfigured]. A read-only setting may have the value that it has, or be set beside the setting that makes it
+// read-only.
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
@@ -136,6 +137,7 @@ type bios struct {
 	schemas.Bios
 	resource
 	settings []BIOSSetting
+	entries  map[string]registered // of the registry
 }
 
 func (r *reader) readBIOS() (b *bios, err error) {
@@ -154,7 +156,7 @@ func (r *reader) bios() (*bios, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := r.registry(b.AttributeRegistry)
+	b.entries = r.registry(b.AttributeRegistry)
 	if err := r.client.Lost(); err != nil {
 		return nil, err
 	}
@@ -169,7 +171,7 @@ func (r *reader) bios() (*bios, error) {
 	kept, _ := b.at("Attributes").(map[string]any)
 	maps.Copy(values, kept)
 	for name, value := range sorted.All(values) {
-		setting := entries[name].of(value)
+		setting := b.entries[name].of(value)
 		switch value.(type) {
 		case nil, string, bool, json.Number:
 			setting.Name, setting.Value = name, value
@@ -207,7 +209,8 @@ func (r *reader) changedBIOS(b *bios) (changed map[string]any, target *redfish.A
 	return changed, settings.answer, nil
 }
 
-// typed returns values in the types of the settings.
+// typed returns values in the types of the settings. It leaves out a read-only one that is in force. Others are refused,
+// unless the values have a setting by which the registry decides whether it is read-only.
 func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, error) {
 	typed := make(map[string]any, len(values))
 	for name, value := range sorted.All(values) {
@@ -215,13 +218,23 @@ func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, 
 		if i < 0 {
 			return nil, failure.Unsupportedf("the system has no BIOS setting %q", name)
 		}
-		if b.settings[i].AttributeType == "" && !unregistered {
+		s := &b.settings[i]
+		if s.AttributeType == "" && !unregistered {
 			return nil, failure.Unsupportedf("the BMC has no registry with the BIOS setting %q, so that its value cannot be checked", name)
 		}
-		var err error
-		if typed[name], err = b.settings[i].typed(value); err != nil {
+		set, err := s.typed(value)
+		isSet := func(other string) bool { _, ok := values[other]; return ok }
+		switch {
+		case s.ReadOnly == nil || !*s.ReadOnly || slices.ContainsFunc(b.entries[name].opens, isSet):
+		case err == nil && set == s.Value:
+			continue
+		default:
+			err = errors.New("it is read-only")
+		}
+		if err != nil {
 			return nil, &failure.Error{Kind: verify.Misconfigured, Text: fmt.Sprintf("the BIOS setting %s: %v", name, err)}
 		}
+		typed[name] = set
 	}
 	return typed, nil
 }
@@ -248,8 +261,6 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 		return (lower == nil || n >= *lower) && (upper == nil || n <= *upper)
 	}
 	switch {
-	case s.ReadOnly != nil && *s.ReadOnly:
-		return nil, fmt.Errorf("it is read-only")
 	case value == nil:
 		return nil, nil
 	case kind == string(schemas.BooleanAttributeType):

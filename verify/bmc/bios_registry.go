@@ -98,6 +98,7 @@ func plain(id string) string {
 type registered struct {
 	BIOSSetting
 	words []string // as AllowableValues, as they are displayed
+	opens []string // the settings by whose values the setting is read-only or not
 }
 
 // of returns the setting with a value. If that is the displayed word of an allowable value, and not the value's name,
@@ -130,6 +131,12 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 				ReadOnly, ResetRequired, IsSystemUniqueProperty optional[bool]
 				Value                                           []struct{ ValueName, ValueDisplayName string }
 			}
+			Dependencies []struct {
+				Dependency struct {
+					MapToAttribute, MapToProperty string
+					MapFrom                       []struct{ MapFromAttribute string }
+				}
+			}
 		}
 	}
 	var mistyped *json.UnmarshalTypeError // a value of a wrong type stays zero
@@ -150,6 +157,16 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 			}
 		}
 		entries[of.AttributeName] = s
+	}
+	for _, of := range list.RegistryEntries.Dependencies {
+		s, ok := entries[of.Dependency.MapToAttribute]
+		if !ok || of.Dependency.MapToProperty != "ReadOnly" {
+			continue
+		}
+		for _, from := range of.Dependency.MapFrom {
+			s.opens = append(s.opens, from.MapFromAttribute)
+		}
+		entries[of.Dependency.MapToAttribute] = s
 	}
 	id, _ = list.ID.(string)
 	return id, entries
