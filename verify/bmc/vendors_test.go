@@ -264,6 +264,8 @@ func TestAnETagThatTheBMCRefusesIsLeftOut(t *testing.T) {
 		"a strong one":         {bmctest.StrongETags, []bmctest.Fault{sends(bmctest.WeakenedETag()), requires}, []int{412, 200}},
 		"none":                 {bmctest.StrongETags, []bmctest.Fault{sends(bmctest.WrongETag(`W/"7"`))}, []int{412, 412, 200}},
 		"none, not a strong":   {bmctest.StrongETags, []bmctest.Fault{sends(bmctest.WrongETag(`"7"`))}, []int{412, 200}},
+		"the body's":           {bmctest.BodyETags, []bmctest.Fault{sends(bmctest.WrongETag(`""7""`)), requires}, []int{412, 200}}, // Lenovo
+		"any, not its own":     {bmctest.StrongETags, []bmctest.Fault{sends(bmctest.WrongETag(`"x"`)), requires}, []int{412, 428, 200}},
 		"no ETag":              {bmctest.NoETags, nil, []int{200}},
 		"any":                  {bmctest.NoETags, []bmctest.Fault{requires}, []int{428, 200}},
 		"nothing":              {bmctest.NoETags, []bmctest.Fault{{Method: http.MethodPatch, Do: bmctest.Status(412)}}, []int{412, 412}},

@@ -148,9 +148,9 @@ func (c *Client) Change(ctx context.Context, read *Answer, properties any, repea
 }
 
 // Patch sends a PATCH of a resource, on the condition that it is as it was read. Some BMCs refuse their own ETags: then
-// Patch sends a weak one as a strong one, and at last no condition. A BMC that requires a condition without having sent
-// an ETag gets one that always holds. Patch is repeated after the given statuses, see repeat.go. The answer is nil if
-// there was none.
+// Patch sends a weak one as a strong one, the one in the body in place of the header's, and no condition. A BMC that
+// requires a condition, and accepts none of its ETags or has none, gets one that always holds. Patch is repeated after
+// the given statuses, see repeat.go. The answer is nil if there was none.
 //
 // Source: _etag_handler in sushy/connector.py.
 func (c *Client) Patch(ctx context.Context, read *Answer, properties any, repeat ...int) (a *Answer, err error) {
@@ -158,12 +158,13 @@ func (c *Client) Patch(ctx context.Context, read *Answer, properties any, repeat
 	if err != nil {
 		return nil, err
 	}
-	tag := read.tag()
-	conditions := []string{tag, strings.TrimPrefix(tag, "W/"), ""}
-	if tag == "" {
-		conditions = []string{"", "*"}
-	}
-	for _, condition := range slices.Compact(conditions) {
+	tag, inBody := read.tag(), (&Answer{Body: read.Body}).tag()
+	conditions := []string{tag, strings.TrimPrefix(tag, "W/"), inBody, strings.TrimPrefix(inBody, "W/"), "", "*"}
+	for i, condition := range conditions {
+		required := tag == "" || a != nil && a.Status == http.StatusPreconditionRequired
+		if slices.Contains(conditions[:i], condition) || condition == "*" && !required {
+			continue
+		}
 		header := make(http.Header)
 		if condition != "" {
 			header.Set("If-Match", condition)
