@@ -113,9 +113,8 @@ package conductor
 //	  engine           carries out actions and requests; it alone reserves nodes
 //	    reconciler     carries out what reconcile decides
 //	    powerRounds    the rounds of the power sync
-//	    Task           the work on one reserved node
-//	      reservedRecord  the writes of the node's record
-//	      relatives    the parents and children of the node
+//	    Task           the work on one reserved node; its reservedRecord writes the node's record,
+//	                   and its relatives are the node's parents and children
 //	  allocator        chooses nodes for allocations
 //	  calls            requests that the owner of a node carries out
 //	  withdrawals      withdraws published files that no machine needs

@@ -114,8 +114,8 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	return e.operate(ctx, s, n, callTimeout, func(ctx context.Context) error { return f(ctx, hardware, n) })
 }
 
-// takeWorker takes a node's UUID for a worker. It waits for another goroutine of this process that has the UUID, because
-// the node's record shows the end of the work shortly before.
+// takeWorker takes a node's UUID for a worker. It waits for another goroutine of this process that has the UUID,
+// because the node's record shows the end of the work shortly before.
 func (e *engine) takeWorker(ctx context.Context, id string) error {
 	switch err := e.pool.Take(ctx, id); err {
 	case nil:

@@ -30,8 +30,8 @@ type FilePublisher interface {
 	Withdraw(node string) error
 }
 
-// withdrawals withdraws the files that this process has published and no machine needs. One check runs at a time, and it
-// asks one hardware type after another, because they may share their files.
+// withdrawals withdraws the files that this process has published and no machine needs. One check runs at a time, and
+// it asks one hardware type after another, because they may share their files.
 type withdrawals struct {
 	config   *Config
 	fleet    *fleet
@@ -43,8 +43,8 @@ type withdrawals struct {
 	abandoned abandoned.Calls[string]
 }
 
-// check begins a check, unless one runs. A hardware type that panics or hangs holds up no other check; it is asked again
-// by the first check after its call has returned.
+// check begins a check, unless one runs. A hardware type that panics or hangs holds up no other check; it is asked
+// again by the first check after its call has returned.
 func (w *withdrawals) check() {
 	s, err := w.sessions.current()
 	if err != nil || !w.fleet.nodes.Synced() || !w.running.TryLock() {

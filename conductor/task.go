@@ -93,8 +93,8 @@ func (r *reservedRecord) get() *Node {
 }
 
 // persist is update with retries until the store accepts the change, change fails, the record is too large for the
-// store, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx
-// has ended.
+// store, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if
+// ctx has ended.
 func (r *reservedRecord) persist(ctx context.Context, change func(*Node) error) error {
 	return r.retry(ctx, &doubts{}, change)
 }
