@@ -177,7 +177,7 @@ func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r R
 		}
 	}
 	r.Power, r.Err = callDriver(ctx, b, id, func(ctx context.Context) (states.Power, error) {
-		b.counters.reads.Add(1)
+		b.counters.add(func(s *Stats) { s.Reads++ })
 		return b.driver.PowerState(ctx, id)
 	})
 	return r
@@ -186,7 +186,7 @@ func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r R
 // set requests a power state, by the rule of [Confirm].
 func (b *boundedDriver) set(ctx context.Context, id string, power states.Power) error {
 	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
-		b.counters.sets.Add(1)
+		b.counters.add(func(s *Stats) { s.Sets++ })
 		return none{}, b.driver.SetPower(ctx, id, power)
 	})
 	return Confirm(ctx, power, err, func() Reading { return b.read(ctx, id, false) })
@@ -206,7 +206,7 @@ type none struct{}
 func callDriver[T any](ctx context.Context, b *boundedDriver, id string, f func(context.Context) (T, error)) (T, error) {
 	value, err := call(ctx, b.calls, id, f)
 	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
-		b.counters.abandoned.Add(1)
+		b.counters.add(func(s *Stats) { s.Abandoned++ })
 	}
 	return value, err
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -90,60 +89,47 @@ type Stats struct {
 	LastRound  time.Duration `json:"last_round_ns"`
 }
 
-// counters are the source of Stats.
+// counters has the counters of Stats, without the gauges and the sums.
 type counters struct {
 	mu    sync.Mutex
-	nodes map[Outcome]int
+	stats Stats
+}
 
-	rounds, recoveries atomic.Int64
-
-	overruns  atomic.Int64
-	reads     atomic.Int64
-	sets      atomic.Int64
-	abandoned atomic.Int64
-	dropped   atomic.Int64
-	lastRound atomic.Int64 // nanoseconds
+// add calls f with the counters, which f increases.
+func (c *counters) add(f func(*Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.stats)
 }
 
 func (c *counters) count(o Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes == nil {
-		c.nodes = make(map[Outcome]int, len(outcomes))
-	}
-	c.nodes[o]++
+	c.add(func(s *Stats) {
+		if s.Nodes == nil {
+			s.Nodes = make(map[Outcome]int, len(outcomes))
+		}
+		s.Nodes[o]++
+	})
 }
 
-func (c *counters) counts() map[Outcome]int {
+// read returns the counters, with every outcome.
+func (c *counters) read() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	nodes := make(map[Outcome]int, len(outcomes))
+	now := c.stats
+	now.Nodes = make(map[Outcome]int, len(outcomes))
 	for _, row := range outcomes {
-		nodes[row.Outcome] = 0
+		now.Nodes[row.Outcome] = 0
 	}
-	maps.Copy(nodes, c.nodes)
-	return nodes
+	maps.Copy(now.Nodes, c.stats.Nodes)
+	return now
 }
 
 // Stats returns the current counters. It is cheap, and safe to call at any time.
 func (s *Syncer) Stats() Stats {
-	nodes := s.counters.counts()
-	seen, _, failed := count(nodes)
-	return Stats{
-		Nodes:      nodes,
-		Seen:       seen,
-		Failed:     failed,
-		Rounds:     int(s.counters.rounds.Load()),
-		Recoveries: int(s.counters.recoveries.Load()),
-		Overruns:   int(s.counters.overruns.Load()),
-		Reads:      int(s.counters.reads.Load()),
-		Sets:       int(s.counters.sets.Load()),
-		Abandoned:  int(s.counters.abandoned.Load()),
-		Dropped:    int(s.counters.dropped.Load()),
-		Failing:    s.syncFailures.failing(),
-		Reserved:   s.reserved.len(),
-		LastRound:  time.Duration(s.counters.lastRound.Load()),
-	}
+	now := s.counters.read()
+	now.Seen, _, now.Failed = count(now.Nodes)
+	now.Failing, now.Reserved = s.syncFailures.failing(), s.reserved.len()
+	return now
 }
 
 // A reporter counts, logs and reports what a Syncer does.
@@ -189,15 +175,17 @@ const warnIntervals = 3
 
 // round counts and logs a round.
 func (r *reporter) round(ctx context.Context, report Report, interval time.Duration, err error) {
-	if report.Overran {
-		r.counters.overruns.Add(1)
-	}
-	if report.Recovery {
-		r.counters.recoveries.Add(1)
-	} else {
-		r.counters.rounds.Add(1)
-		r.counters.lastRound.Store(int64(report.Took))
-	}
+	r.counters.add(func(s *Stats) {
+		if report.Overran {
+			s.Overruns++
+		}
+		if report.Recovery {
+			s.Recoveries++
+		} else {
+			s.Rounds++
+			s.LastRound = report.Took
+		}
+	})
 	level := slog.LevelDebug
 	if report.Overran {
 		level = slog.LevelInfo
@@ -244,7 +232,7 @@ func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 	hangs := len(c.left) > 0
 	c.mu.Unlock()
 	if hangs {
-		r.counters.dropped.Add(1)
+		r.counters.add(func(s *Stats) { s.Dropped++ })
 		return
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(maxCallbackTime, r.config.Timeout/8))
@@ -256,7 +244,7 @@ func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 	if err == nil {
 		return
 	}
-	r.counters.dropped.Add(1)
+	r.counters.add(func(s *Stats) { s.Dropped++ })
 	var abandoned *boundedcall.AbandonedError
 	if errors.As(err, &abandoned) {
 		c.mu.Lock()
