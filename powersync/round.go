@@ -82,14 +82,14 @@ func (s *Syncer) newPool(ctx context.Context, kind kind, f *failingNodes, handle
 	}
 }
 
-// list queues the nodes of the store that which selects, and counts those for which
-// which returns an outcome. It leaves out the nodes that are queued already. The list is incomplete if the store yields
-// an error, even one for a single record, or the context has ended.
-func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) (complete bool, err error) {
+// list queues the nodes of the store that choose wants, and counts those for which choose returns an outcome. It leaves
+// out the nodes that are queued already. The list is incomplete if the store yields an error, even one for a single
+// record, or the context has ended.
+func (p *pool) list(choose func(Record) (wanted bool, skip Outcome)) (complete bool, err error) {
 	failed := false
 	err = p.s.lists.each(p.ctx, string(p.kind), p.s.handler.Records, func(r Record, err error) bool {
 		failed = failed || err != nil
-		switch wanted, skip := which(r); {
+		switch wanted, skip := choose(r); {
 		case p.first[r.ID]:
 		case err != nil:
 			p.done(Event{ID: r.ID, Outcome: StoreFailed, Err: err})
@@ -193,12 +193,12 @@ func (p *pool) node(id string) Event {
 //
 // Source: _sync_power_state_nodes_task and do_sync_power_state in ironic/conductor/manager.py.
 func excluded(o Outcome) bool {
-	switch o {
-	case SkippedEnroll, SkippedDeployWait, SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance:
-		return true
-	default:
-		return false
+	for _, skipped := range skippedStates {
+		if o == skipped {
+			return true
+		}
 	}
+	return o == SkippedMaintenance
 }
 
 // handled calls the Handler and returns its panic as an error.
