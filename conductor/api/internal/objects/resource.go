@@ -47,7 +47,7 @@ import (
 
 // resource describes one kind of record in the API. Its variable is made by [complete]. Ironic has separate code for
 // each resource: orders tells in which order a request is checked, by the rules of all resources and those of its file.
-// What its definition, or one of its rules below, leaves out has no effect, unless the comment names what it stands for.
+// What its definition, or one of its rules below, leaves out has no effect, unless the comment says what it stands for.
 //
 // Source: the files of the same names in ironic/api/controllers/v1.
 type resource struct {
