@@ -96,6 +96,9 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 			"PATCH /redfish/v1/Systems/1: 400"},
 		{"a refusal that tells the password", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
 			Do: raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
+		{"a refusal with the password in an argument", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
+			Do: raw("HTTP/1.1 400 Bad\r\n\r\n" + `{"A@Message.ExtendedInfo": [{"MessageId": "X", "MessageArgs": ["correct+horse\/1"]}]}`)},
+			verify.Protocol, "X ***"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

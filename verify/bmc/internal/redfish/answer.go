@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -96,23 +98,54 @@ func (a *Answer) isJSON() bool {
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
-// message returns the message of a Redfish error body (DSP0266), if the body is one.
+// extendedInfo ends the names of members with messages: of the error, or of a property of the body.
+const extendedInfo = "@Message.ExtendedInfo"
+
+// message returns the messages of a Redfish error body (DSP0266), the general one only if there is no other: all of the
+// error, then all of properties. "" if the body has none.
 func (a *Answer) message() string {
-	var body struct {
-		Error struct {
-			Message  string `json:"message"`
-			Extended []struct {
-				Message string `json:"Message"`
-			} `json:"@Message.ExtendedInfo"`
-		} `json:"error"`
-	}
+	var body, failed Object
 	if a.Status < 400 || json.Unmarshal(a.Body, &body) != nil {
 		return ""
 	}
-	if extended := body.Error.Extended; len(extended) > 0 && extended[0].Message != "" {
-		return extended[0].Message
+	_ = body.Get("error", &failed) // of another type, it tells nothing
+	texts := failed.messages(extendedInfo)
+	for name := range sorted.All(body) {
+		if strings.HasSuffix(name, extendedInfo) {
+			texts = append(texts, body.messages(name)...)
+		}
 	}
-	return body.Error.Message
+	if len(texts) == 0 {
+		var general string
+		_ = failed.Get("message", &general)
+		return general
+	}
+	return strings.Join(slices.Compact(texts), " ")
+}
+
+// messages returns the texts of a member's messages. An iLO sends messages without a text: their ID and arguments then
+// stand for it.
+func (o Object) messages(name string) (texts []string) {
+	var messages []struct {
+		Message   string
+		MessageID string // encoding/json takes MessageId as well
+		Args      []any  `json:"MessageArgs"`
+	}
+	_ = o.Get(name, &messages) // what can be decoded tells something
+	for _, m := range messages {
+		var args []string
+		for _, arg := range m.Args {
+			args = append(args, fmt.Sprint(arg))
+		}
+		text := m.Message
+		if text == "" {
+			text = strings.TrimSpace(m.MessageID + " " + strings.Join(args, ", "))
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // Object is a JSON object whose members are decoded on demand.

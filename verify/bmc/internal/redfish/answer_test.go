@@ -82,7 +82,7 @@ func TestAChangeWhoseAnswerHasAnyBodyIsMade(t *testing.T) {
 	}
 }
 
-func TestTheMessageOfAnErrorIsTheMostExact(t *testing.T) {
+func TestTheMessagesOfAnErrorAreTheMostExact(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                                     "",
 		"no JSON":                              "",
@@ -90,7 +90,15 @@ func TestTheMessageOfAnErrorIsTheMostExact(t *testing.T) {
 		`{"error": {"message": "in general"}}`: "in general",
 		`{"error": {"message": "in general", "@Message.ExtendedInfo": []}}`:                                            "in general",
 		`{"error": {"message": "in general", "@Message.ExtendedInfo": [{"Message": ""}]}}`:                             "in general",
-		`{"error": {"message": "in general", "@Message.ExtendedInfo": [{"Message": "exactly"}, {"Message": "also"}]}}`: "exactly",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": [{"Message": "exactly"}, {"Message": "also"}]}}`: "exactly also",
+		// An iLO sends no text.
+		`{"error": {"message": "See it", "@Message.ExtendedInfo": [{"MessageArgs": ["Off"], "MessageId": "iLO.2.X"}]}}`: "iLO.2.X Off",
+		`{"error": {"@Message.ExtendedInfo": [{"MessageArgs": ["Tape", 7], "MessageID": "N"}]}}`:                        "N Tape, 7",
+		// bmcweb sends the errors of properties without error.
+		`{"B@Message.ExtendedInfo": [{"Message": "b"}, {"MessageId": "c"}], "A@Message.ExtendedInfo": [{"Message": "a"}]}`: "a b c",
+		`{"C": [{"Message": "d"}], "error": {"message": "in general"}, "A@Message.ExtendedInfo": [{"Message": "a"}]}`:      "a",
+		`{"error": {"@Message.ExtendedInfo": [{"Message": "a"}]}, "@Message.ExtendedInfo": [{"Message": "a"}]}`:            "a",
+		`{"error": 7, "A@Message.ExtendedInfo": 7, "B@Message.ExtendedInfo": [{"Message": 7, "MessageId": "b"}]}`:          "b",
 	} {
 		for status, said := range map[int]string{399: "", 400: want, 500: want} {
 			require.Equal(t, said, (&Answer{Status: status, Body: []byte(body)}).message(), "%d %s", status, body)
