@@ -134,13 +134,20 @@ func (c *Client) openSession(ctx context.Context) error {
 }
 
 // sessionPaths returns the possible paths of a new session, the most likely first: from the Location header (DSP0266),
-// which may be a whole URL with a host name that only the BMC knows, or from the resource in the body. It leaves out
-// paths that do not look like a session's, because the paths are deleted on log-out.
+// which may be a whole URL with a host name that only the BMC knows, or from the resource in the body, which may have
+// just the session's ID. It leaves out paths that do not look like a session's, because the paths are deleted on log-out.
 func (c *Client) sessionPaths(a *Answer) []string {
-	var resource Link
+	var resource struct {
+		Link
+		Name string `json:"Id"`
+	}
 	_ = json.Unmarshal(a.Body, &resource) // an incomplete body has no path
+	links := []string{a.Header.Get("Location"), resource.ID}
+	if links[0] == "" && links[1] == "" {
+		links = []string{url.PathEscape(resource.Name)}
+	}
 	var paths []string
-	for _, link := range []string{a.Header.Get("Location"), resource.ID} {
+	for _, link := range links {
 		if path, ok := c.sessionPath(link); ok {
 			paths = append(paths, path)
 		}
@@ -154,12 +161,12 @@ func (c *Client) sessionPath(link string) (string, bool) {
 	if err != nil || u.Path == "" {
 		return "", false
 	}
-	path := u.EscapedPath()
+	path, collection := u.EscapedPath(), strings.TrimSuffix(c.sessions, "/")+"/"
 	if !strings.Contains(path, "/") {
-		return c.sessions + "/" + path, true
+		path = collection + path
 	}
 	path, err = c.Follow(c.sessions, path)
-	return path, err == nil && strings.Contains(path, "/Sessions/")
+	return path, err == nil && (strings.HasPrefix(path, collection) && path != collection || strings.Contains(path, "/Sessions/"))
 }
 
 // logout closes the session, if there is one. It needs no permission of the context.

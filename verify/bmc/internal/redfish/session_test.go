@@ -171,6 +171,12 @@ func TestASessionIsClosedUnderTheNameThatTheBMCGives(t *testing.T) {
 			_, _ = fmt.Fprintf(w, `{"@odata.id": %q}`, id)
 		}
 	}
+	withID := func(id string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Auth-Token", "token")
+			object(w, fmt.Sprintf(`{"Id": %q, "Name": "User Session"}`, id))
+		}
+	}
 	del := func(id string) string { return "DELETE " + sessions + "/" + id + token }
 	only := []string{"GET " + sessions + token, del("9")}
 	for name, test := range map[string]struct {
@@ -184,6 +190,12 @@ func TestASessionIsClosedUnderTheNameThatTheBMCGives(t *testing.T) {
 		"the same twice":            {created(sessions+"/7", sessions+"/7"), status(404), append([]string{del("7")}, only...)},
 		"two names, the first good": {created(sessions+"/7", sessions+"/8"), nil, []string{del("7")}},
 		"two names, both bad":       {created(sessions+"/7", sessions+"/8"), status(404), append([]string{del("7"), del("8")}, only...)},
+		"an ID in the body":         {withID("8"), nil, []string{del("8")}}, // Inspur
+		"a strange ID in the body":  {withID("8 ?"), nil, []string{del("8%20%3F")}},
+		"an ID that is a path":      {withID("../8"), nil, only},
+		"an ID that climbs":         {withID(".."), nil, only},
+		"a name that climbs":        {created("..", ""), nil, only},
+		"no ID in the body":         {withID(""), nil, only},
 		"no name":                   {created("", ""), nil, only},
 		"no URL":                    {created("%zz", ""), nil, only},
 		"another resource":          {created("/redfish/v1/Systems/1", "/redfish/v1/Chassis/1"), nil, only},
