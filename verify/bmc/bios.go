@@ -101,9 +101,9 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 	})
 }
 
-// PendingBIOS reads the values of a node's BIOS settings that take effect at the machine's next boot. Some BMCs have those
-// alone that were changed, until the machine has them, and others all settings that can be changed. It returns the errors
-// of [Driver.BIOS], and nothing if the BMC has no settings object.
+// PendingBIOS reads the values of a node's BIOS settings that take effect at the machine's next boot. Some BMCs have
+// those alone that were changed, until the machine has them, and others all settings that can be changed. It returns the
+// errors of [Driver.BIOS], and nothing if the BMC has no settings object.
 func (d *Driver) PendingBIOS(ctx context.Context, id string) (map[string]any, error) {
 	return read(ctx, d, call{id: id, op: "read the pending BIOS settings"}, func(r *reader) (map[string]any, error) {
 		b, err := r.readBIOS()

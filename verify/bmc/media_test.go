@@ -135,8 +135,6 @@ func TestManySlotsNeedMoreThanTheLimitsOfACall(t *testing.T) {
 	require.Len(t, media, 21)
 	require.NoError(t, d.EjectMedia(t.Context(), "node"))
 	require.Empty(t, server.Media("CD"))
-	_, err = d.PowerState(t.Context(), "node")
-	require.ErrorIs(t, err, verify.Timeout)
 }
 
 // An insertion whose response is lost may have been done: it is not repeated.
