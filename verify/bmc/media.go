@@ -289,13 +289,18 @@ func (r *reader) ejectSlot(s *slot) error {
 	return err
 }
 
-// changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
+// changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so. An iLO 4 has no
+// property Inserted that could be changed.
 func (r *reader) changeSlot(s *slot, action string, properties map[string]any) error {
 	allowed := s.answer.Header.Get("Allow")
 	if s.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
-	return r.client.Change(r.ctx, s.answer, properties)
+	a, err := r.client.Patch(r.ctx, s.answer, properties)
+	if err != nil && a != nil && a.Status == http.StatusBadRequest && bytes.Contains(a.Body, []byte("Inserted")) {
+		return r.client.Change(r.ctx, s.answer, map[string]any{"Image": properties["Image"]})
+	}
+	return err
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.

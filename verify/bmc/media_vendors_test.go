@@ -23,6 +23,26 @@ func TestASlotWithoutActionsIsChanged(t *testing.T) {
 	require.Empty(t, server.Media("CD"))
 }
 
+// An iLO 4 refuses what it does not know.
+func TestASlotWithoutActionsMayKnowNothingButTheImage(t *testing.T) {
+	var seen refusing
+	const unknown = `{"error": {"@Message.ExtendedInfo": [{"MessageID": "Base.0.10.PropertyUnknown", "MessageArgs": ["Inserted"]}]}}`
+	fault := bmctest.Fault{On: slotCD, Method: http.MethodPatch, Do: seen.effect(func(_ *http.Request, body string) (int, string) {
+		if strings.Contains(body, "Inserted") {
+			return http.StatusBadRequest, unknown
+		}
+		return 0, ""
+	})}
+	d, server := profileDriver(t, bmctest.Profile{PatchedSlots: true}, fault)
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	server.AddFault(bmctest.Fault{On: slotCD, Method: http.MethodGet, Do: bmctest.StaleMedia(image)})
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.Equal(t, []string{
+		`{"Image":"` + image + `","Inserted":true,"WriteProtected":true}`, `{"Image":"` + image + `"}`,
+		`{"Image":null,"Inserted":false}`, `{"Image":null}`,
+	}, seen.bodies)
+}
+
 // AMI's slots have no media types.
 func TestTheNameOfASlotTellsItsDevice(t *testing.T) {
 	for id, fits := range map[string]string{
