@@ -3,6 +3,7 @@
 package bmc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net"
@@ -10,8 +11,9 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// MACAddresses reads the MAC addresses of a node's enabled Ethernet interfaces over Redfish, in lower case; none if the
-// BMC does not report its interfaces. Over IPMI the error is of the kind [verify.Unsupported].
+// MACAddresses reads the MAC addresses of a node's enabled Ethernet interfaces over Redfish, in lower case, or of the
+// ports of its network adapters if the BMC reports no interfaces. Over IPMI the error is of the kind
+// [verify.Unsupported].
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) {
@@ -25,18 +27,35 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) 
 	})
 }
 
-// interfaces reads the Ethernet interfaces.
+// interfaces reads the Ethernet interfaces or, if there are none, the ports of the network adapters: Lenovo's BMCs know
+// some adapters' addresses at their ports alone. Ports that cannot be read are no error.
 func (r *reader) interfaces() []Interface {
-	all := []Interface{}
-	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
-		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
-		if err != nil || len(mac) != 6 {
-			return // Ironic leaves it out too: some are of no Ethernet
+	all, before := []Interface{}, len(r.errs)
+	add := func(address string, i Interface, state string) {
+		mac, err := net.ParseMAC(address)
+		if err != nil || len(mac) != 6 || bytes.Equal(mac, make([]byte, 6)) {
+			return // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
 		}
-		all = append(all, Interface{
-			MACAddress: mac.String(), Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps),
-			Enabled: nic.Status.State == "" || nic.Status.State == schemas.EnabledState,
+		i.MACAddress, i.Enabled = mac.String(), state == "" || state == string(schemas.EnabledState)
+		all = append(all, i)
+	}
+	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
+		i := Interface{Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps)}
+		add(cmp.Or(nic.MACAddress, nic.PermanentMACAddress), i, string(nic.Status.State))
+	})
+	failed := len(r.errs)
+	if len(all) > 0 || failed > before {
+		return all
+	}
+	r.adapters(func(a *schemas.NetworkAdapter, adapter resource) {
+		list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
+			for _, address := range p.Ethernet.AssociatedMACAddresses {
+				add(address, Interface{Name: a.ID + "/" + p.ID}, string(p.Status.State))
+			}
 		})
 	})
+	if r.client.Lost() == nil {
+		r.errs = r.errs[:failed]
+	}
 	return all
 }

@@ -36,3 +36,42 @@ func TestTheMACAddressesAreThoseOfEnabledInterfaces(t *testing.T) {
 	_, err = d.MACAddresses(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Protocol)
 }
+
+func TestAnAddressOfZeroesIsNone(t *testing.T) {
+	server := startRedfish(t, withMACs)
+	server.AddFault(bmctest.Fault{On: systemPath + "/EthernetInterfaces/NIC1", Do: bmctest.Property("MACAddress", "00:00:00:00:00:00")})
+	got, err := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)}).MACAddresses(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []string{"52:54:00:aa:bb:02"}, got)
+}
+
+// Lenovo's BMCs have the addresses of some adapters at their ports alone.
+func TestTheAddressesOfPortsAreReadIfThereAreNoInterfaces(t *testing.T) {
+	const nic, ports = adaptersPath + "/NIC.1", adaptersPath + "/NIC.1/Ports"
+	port := func(id, state string, addresses ...string) bmctest.Fault {
+		return serving(t, ports+"/"+id, map[string]any{"Id": id, "Status": map[string]any{"State": state},
+			"Ethernet": map[string]any{"AssociatedMACAddresses": addresses}})
+	}
+	faults := append(withAdapters(t, linkTo(nic), linkTo(adaptersPath+"/unreadable")),
+		bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Property("Members", []any{})},
+		serving(t, nic, map[string]any{"Id": "NIC.1", "Ports": linkTo(ports)}),
+		serving(t, ports, map[string]any{"Members": []any{linkTo(ports + "/1"), linkTo(ports + "/2"), linkTo(ports + "/3")}}),
+		port("1", "Enabled", "52:54:00:AA:BB:11", "00:00:00:00:00:00"), port("2", "Disabled", "52:54:00:aa:bb:12"),
+		port("3", "", "52:54:00:aa:bb:13"))
+	d, server := vendorDriver(t, faults...)
+	got, err := d.MACAddresses(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []string{"52:54:00:aa:bb:11", "52:54:00:aa:bb:13"}, got)
+	inventory, err := d.Inspect(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, inventory.Interfaces, 3)
+	require.Equal(t, bmc.Interface{MACAddress: "52:54:00:aa:bb:11", Name: "NIC.1/1", Enabled: true}, inventory.Interfaces[0])
+
+	require.NoError(t, server.ClearFaults())
+	for _, fault := range append(faults[:2:2], faults[3:]...) {
+		server.AddFault(fault)
+	}
+	server.AddFault(bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Status(http.StatusInternalServerError)})
+	_, err = d.MACAddresses(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Protocol, "interfaces that cannot be read are not none")
+}
