@@ -3,6 +3,7 @@
 package bmc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 
 // Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. If the BMC has made
 // it and then cannot show it, Subscribe returns s with its new ID and no error, so that the caller can end it.
+//
+// A BMC whose subscriptions have no types, such as an OpenBMC, sends all events.
 //
 // The error is of the kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind
 // [verify.Unsupported] if it has no events, and over IPMI.
@@ -183,7 +186,18 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 	if err != nil {
 		return "", made, err
 	}
-	a, err := r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: collection, Body: body})
+	request := redfish.Request{Method: http.MethodPost, Path: collection, Body: body}
+	a, err := r.client.Do(ctx, request)
+	if unknownTypes(a) {
+		request.Body, err = json.Marshal(struct {
+			Subscription
+			EventTypes []string `json:"EventTypes,omitempty"` // in place of the other
+		}{Subscription: s})
+		if err != nil {
+			return "", made, err
+		}
+		a, err = r.client.Do(ctx, request)
+	}
 	if a == nil || a.Status/100 != 2 {
 		return "", made, err
 	}
@@ -202,6 +216,12 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 		err = wrong
 	}
 	return "", made, err
+}
+
+// unknownTypes reports whether a BMC has no types of events in its subscriptions, as an OpenBMC, and refuses them.
+func unknownTypes(a *redfish.Answer) bool {
+	return a != nil && a.Status == http.StatusBadRequest &&
+		bytes.Contains(a.Body, []byte("PropertyUnknown")) && bytes.Contains(a.Body, []byte("EventTypes"))
 }
 
 // subscriptionAt returns the path of a new subscription, "" if the answer does not have it. It is in the Location

@@ -209,6 +209,24 @@ func TestEventsOfABMCThatNamesNoTypes(t *testing.T) {
 	require.Equal(t, []string{"Alert"}, made.EventTypes)
 }
 
+func TestABMCWhoseSubscriptionsHaveNoTypesSendsAllEvents(t *testing.T) {
+	const collection = "/redfish/v1/EventService/Subscriptions"
+	wanted := bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish", EventTypes: []string{"Alert"}}
+	for message, ok := range map[string]bool{
+		"Base.1.13.0.PropertyUnknown: EventTypes": true, "Base.1.13.0.PropertyUnknown: Context": false,
+		"Base.1.13.0.PropertyValueNotInList: EventTypes": false,
+	} {
+		var seen refusing
+		d, _ := vendorDriver(t, bmctest.Fault{On: collection, Method: http.MethodPost, Times: 1,
+			Do: seen.effect(func(*http.Request, string) (int, string) { return http.StatusBadRequest, message })})
+		made, err := d.Subscribe(t.Context(), "node", wanted)
+		require.Equal(t, ok, err == nil, "%s: %v", message, err)
+		require.Equal(t, ok, made.ID != "", message)
+		require.Empty(t, made.EventTypes, message)
+		require.Len(t, seen.bodies, 1, message)
+	}
+}
+
 func TestSubscriptionsThatCannotBeRead(t *testing.T) {
 	const service, collection = "/redfish/v1/EventService", "/redfish/v1/EventService/Subscriptions"
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
