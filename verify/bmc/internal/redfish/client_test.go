@@ -191,6 +191,25 @@ func TestAChangeHasTheConditionThatTheResourceIsAsItWasRead(t *testing.T) {
 	require.Equal(t, []string{"DELETE /tagged"}, s.seen())
 }
 
+// Some BMCs refuse the default port in the header Host, and some want the version of OData.
+func TestARequestNamesTheHostAndTheVersionOfOData(t *testing.T) {
+	var host, version string
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		host, version = r.Host, r.Header.Get("OData-Version")
+		object(w, "{}")
+	})
+	c := s.client()
+	for address, want := range map[string]string{
+		"bmc:443": "bmc", "[2001:db8::1]:443": "[2001:db8::1]", "bmc:8443": "bmc:8443", "bmc:1443": "bmc:1443",
+	} {
+		c.origin = "https://" + address
+		_, _, err := c.Get(t.Context(), "/a")
+		require.NoError(t, err)
+		require.Equal(t, want, host)
+		require.Equal(t, "4.0", version)
+	}
+}
+
 func TestAChangeNeedsThePermissionOfItsContext(t *testing.T) {
 	s := start(t, resources(map[string]string{"/a": "{}"}))
 	c := s.client()

@@ -87,6 +87,8 @@ func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 	}
 	maps.Copy(req.Header, r.Header)
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("OData-Version", "4.0")
+	req.Host = strings.TrimSuffix(req.Host, ":443") // some BMCs know themselves without the port only
 	if len(r.Body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
