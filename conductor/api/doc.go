@@ -10,21 +10,22 @@
 //
 // # Limits
 //
-// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
-// a config drive, and 25 levels of nested JSON (900 before
-// 2026.1, where Ironic has no such limit and fails at about that depth). It has limits of its own, too: a body has at
-// most 10,000 values, where a member of an object counts as two; a heartbeat has at most 64 KiB, or 4 KiB for a node
-// that does not exist, and inspection data have at most 4 MiB; a patch has at most 1,000 operations, which move at most
-// 4,194,304 elements of lists. A config drive has about 36 MiB at most if the request lacks Content-Length or the text
-// has escapes.
+// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, 64 MiB with a config drive, or 16 MiB
+// with inspection data, and 25 levels of nested JSON (900 before 2026.1, where Ironic has no such limit and fails at
+// about that depth). It has limits of its own, too: a body has at most 10,000 values, or 100,000 with inspection data,
+// where a member of an object counts as two; inspection data have at most 1 MiB beside their longest text, which are
+// the logs; a heartbeat has at most 64 KiB, or 4 KiB for a node that does not exist; a patch has at most 1,000
+// operations, which move at most 4,194,304 elements of lists. If the request lacks Content-Length or the longest text
+// has escapes, a config drive has about 36 MiB at most, and inspection data have about 13 MiB.
 //
 // The handler reserves memory for each request body and for the values that are decoded from it. All requests in
-// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 16 MiB, of which the
-// requests of one address have half at most; a request that would exceed this gets 503. A handler for [Clients] and
-// one for [Agents] together need no more than one for [Everyone]: less than 384 MiB for requests, including copies
-// and garbage. The answers of agents to a conductor with 300 workers need less than 128 MiB (agent.Budget), so that
-// requests and answers together need less than 512 MiB. A request needs less than 100 ms of processor time. A config
-// drive needs 6 ms for each MiB, or 19 ms if all of its characters are escapes.
+// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten copies
+// of their texts but the logs, too. The requests of one address have half of these at most. A request that would exceed
+// this gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than
+// 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less
+// than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than
+// 100 ms of processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms for each
+// MiB, or 19 ms if all of its characters are escapes.
 //
 // The server limits time and connections. If it is reachable from a network, it should set
 // ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
@@ -108,6 +109,6 @@
 // The response to inspection data of a node that is being inspected and does not wait for them yet is 409, at which an
 // agent tries again; Ironic's response is 404, at which it gives up.
 //
-// The response to HEAD is 405, except for / (200), for vendor_passthru, whose methods decide, and where the version
-// lacks the path (404). OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
+// The response to HEAD is 405, except for / and, since 2024.2, /v1 (200), for vendor_passthru, whose methods decide, and
+// where the version lacks the path (404). OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
 package api

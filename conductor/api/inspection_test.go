@@ -161,6 +161,8 @@ func TestInspectionDataThatNobodyWaitsForAreRefused(t *testing.T) {
 	for _, body := range []string{
 		"", "[]", "{}", `{"inventory": {}}`, `{"inventory": {"interfaces": []}}`, `{"inventory": {"interfaces": [{}]}}`,
 		`{"inventory": {"interfaces": [{"mac_address": 1}]}}`,
+		`{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}], "bmc_address": 1}}`,
+		`{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}], "bmc_v6address": {}}}`,
 	} {
 		require.Equal(t, http.StatusBadRequest, post("latest", "", body).status, body)
 	}
@@ -189,7 +191,7 @@ func TestAnInspectionMayHaveLongLogs(t *testing.T) {
 		body = strings.Replace(body, "PXE", `{"pxe_interface": "`+strings.Repeat("B", more)+`"}`, 1)
 		return s.do("POST", "/v1/continue_inspection", "1.1", body).status
 	}
-	require.Equal(t, http.StatusNotFound, sent(3<<20, 0), "no node waits")
-	require.Equal(t, http.StatusRequestEntityTooLarge, sent(5<<20, 0))
+	require.Equal(t, http.StatusNotFound, sent(15<<20, 0), "no node waits")
+	require.Equal(t, http.StatusRequestEntityTooLarge, sent(17<<20, 0))
 	require.Equal(t, http.StatusRequestEntityTooLarge, sent(2<<20, 1<<20), "all but the logs")
 }

@@ -28,6 +28,10 @@ func TestBadBodies(t *testing.T) {
 		fault                    string
 	}{
 		{"no JSON", "POST", "/v1/nodes", `{`, 400, "The request body is not JSON: unexpected end of JSON input"},
+		{"a byte order mark", "PATCH", "/v1/nodes/n", "\ufeff" + `[{"op": "add", "path": "/extra/a", "value": 1}]`, 200, ""},
+		{"a byte order mark and a long text", "PATCH", "/v1/nodes/n",
+			"\ufeff" + `[{"op": "add", "path": "/extra/a", "value": "` + strings.Repeat("a", 1000) + `"}]`, 200, ""},
+		{"two byte order marks", "PATCH", "/v1/nodes/n", "\ufeff\ufeff[]", 400, "The request body is not JSON: invalid character 'ï'"},
 		{"two values", "POST", "/v1/nodes", `{} {}`, 400, "The request body is not JSON: invalid character '{' after top-level value"},
 		{"a number out of range", "POST", "/v1/nodes", `1e999`, 400, "The request body is not JSON: a number is out of range"},
 		{"null", "POST", "/v1/nodes", `null`, 400, "Schema error for node: None is not of type 'object'"},
@@ -152,7 +156,7 @@ func TestABodyIsReadNoFurtherThanAConfigDriveNeeds(t *testing.T) {
 
 // TestABodyHasAtMost10000Values bounds the work for a request by the number of values in its body.
 //
-// SECURITY.md: A body has at most 10,000 values.
+// SECURITY.md: A body has at most 10,000 values, and one with inspection data at most 100,000.
 func TestABodyHasAtMost10000Values(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
@@ -189,6 +193,12 @@ func TestABodyHasAtMost10000Values(t *testing.T) {
 	require.Len(t, nodes, 1)
 	s.do("PATCH", "/v1/nodes/n", "latest",
 		`[{"op": "add", "path": "/extra/a", "value": [`+strings.Repeat("0,", 9_980)+`0]}]`).must(http.StatusOK)
+
+	for values, status := range map[int]int{99_000: http.StatusNotFound, 100_000: http.StatusRequestEntityTooLarge} {
+		a := s.do("POST", "/v1/continue_inspection", "latest", fmt.Sprintf(
+			`{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}]}, "x": [%s0]}`, strings.Repeat("0,", values)))
+		require.Equal(t, status, a.status, a.body)
+	}
 }
 
 func TestAConfigDriveWithoutItsLengthIsSmaller(t *testing.T) {

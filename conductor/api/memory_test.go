@@ -53,6 +53,15 @@ func inspected(logs int) string {
 		strings.Repeat("a", logs) + `"}`
 }
 
+// inspectedMembers is the data of an inspection with an object that has a number of members.
+func inspectedMembers(n int) string {
+	members := make([]string, n)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"a:b@/%d": 0`, i)
+	}
+	return `{"inventory": {"interfaces": [{"name": "eth0", "mac_address": "52:54:MAC:00"}], "many": {` + strings.Join(members, ",") + `}}}`
+}
+
 // attacks are the requests for the node "n" and others that need the most memory. The largest bodies have about the
 // given number of bytes.
 func attacks(largest int) []requests {
@@ -61,6 +70,9 @@ func attacks(largest int) []requests {
 	return []requests{
 		{"inspections", "POST", inspections, inspected(0), 8, []int{202, 503}},
 		{"inspections with logs", "POST", inspections, inspected(3 * mib), 8, []int{202, 503}},
+		{"inspections with the most logs", "POST", inspections, inspected(15 * mib), 8, []int{202, 503}},
+		{"inspections of many values", "POST", inspections, inspectedMembers(18_000), 8, []int{202, 503}},
+		{"inspections of more values", "POST", inspections, inspectedMembers(45_000), 8, []int{413, 503}},
 		{"inspections with URLs", "POST", inspections,
 			strings.Replace(inspected(0), "{", `{"x": "`+strings.Repeat("h://a:b@", 400_000)+`", `, 1), 8, []int{202, 503}},
 		{"heartbeats of no node", "POST", "/v1/heartbeat/x", dense("{}", mib-8), many, []int{413, 503}},

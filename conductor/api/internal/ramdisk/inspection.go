@@ -15,6 +15,8 @@ import (
 // inspectionSchema describes the inspection data of an agent.
 var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []string{"inventory"}, Properties: []schema.Property{
 	{Name: "inventory", Schema: &schema.Schema{Types: []string{"object"}, Required: []string{"interfaces"}, Properties: []schema.Property{
+		{Name: "bmc_address", Schema: &schema.Schema{Types: schema.TextOrNull}},
+		{Name: "bmc_v6address", Schema: &schema.Schema{Types: schema.TextOrNull}},
 		{Name: "interfaces", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: &schema.Schema{
 			Types: []string{"object"}, Required: []string{"mac_address"}, Properties: []schema.Property{{Name: "mac_address", Schema: schema.Text}},
 		}}},

@@ -23,25 +23,28 @@ import (
 // A Limit bounds the body of a request.
 type Limit struct {
 	bytes  int64                  // the largest body
+	values int                    // the most values in it, as a meter counts them: a member of an object counts as two
+	copies int64                  // how often a request copies the texts but the longest: it takes memory for each copy
 	budget func(*Service) *budget // whose memory it takes
 }
 
-// Limits of bodies. Source: ironic/conf/api.py (max_json_body_size, max_json_body_size_provision, max_json_body_depth).
+// Limits of bodies. Source: ironic/conf/api.py (max_json_body_size, max_json_body_size_provision,
+// max_json_body_size_inspection, max_json_body_depth). Ironics before these options have no limits.
 var (
 	// MaxBody is the limit for bodies of clients.
-	MaxBody = Limit{maxBody, ofClients}
+	MaxBody = Limit{maxBody, maxValues, 0, ofClients}
 	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
 	// string must not be larger than MaxBody.
-	MaxProvisionBody = Limit{64 << 20, ofClients}
+	MaxProvisionBody = Limit{64 << 20, maxValues, 0, ofClients}
 	// MaxAgentBody is the limit for bodies of lookups and heartbeats, which need no password. Ironic applies
 	// max_json_body_size to them.
-	MaxAgentBody = Limit{64 << 10, ofHeartbeats}
+	MaxAgentBody = Limit{64 << 10, maxValues, 0, ofHeartbeats}
 	// MaxStrangeBody is the limit for the heartbeat of a node that does not exist. Ironic checks the arguments before it
 	// looks for the node, so that the body is read in any case.
-	MaxStrangeBody = Limit{4 << 10, ofHeartbeats}
+	MaxStrangeBody = Limit{4 << 10, maxValues, 0, ofHeartbeats}
 	// MaxInspectionBody is the limit for bodies of inspections, which agents send without a password. Their longest
-	// string is an archive of logs.
-	MaxInspectionBody = Limit{4 << 20, ofInspections}
+	// string is an archive of logs. Such a body without it must not be larger than MaxBody.
+	MaxInspectionBody = Limit{16 << 20, 10 * maxValues, 10, ofInspections}
 )
 
 func ofClients(s *Service) *budget     { return s.bodies }
@@ -54,9 +57,8 @@ const (
 	// 35.0.1 and in Debian's 35.0.1 since 35.0.1-5 (OSSN-0099). Other Ironics fail near Python's limit of recursion.
 	maxDepth    = 25
 	maxOldDepth = 900
-	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor
-	// time of a request grows with their number: a body of 1 MiB can have 500,000 values, and their check against a schema
-	// takes seconds. Ironic has no such limit.
+	// maxValues bounds the values of a client's body. The processor time of a request grows with their number: a body of
+	// 1 MiB can have 500,000 values, and their check against a schema takes seconds. Ironic has no such limit.
 	maxValues = 10_000
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded from them may
 	// occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no escapes.
@@ -66,7 +68,7 @@ const (
 	// password do not use up maxBodies, nor keep heartbeats away by inspections. The requests of one address have half of
 	// it at most, since a body may take a minute to arrive.
 	maxHeartbeats  = 8 << 20
-	maxInspections = 16 << 20
+	maxInspections = 60 << 20
 )
 
 // budget is memory for request bodies, in bytes.
@@ -129,7 +131,7 @@ var (
 )
 
 // readBody reads and measures a body within a limit. Without its longest string the body must not be larger than
-// MaxBody, and it must not have more than maxValues values. readBody reserves memory before it allocates it: the whole
+// MaxBody. readBody reserves memory before it allocates it: the whole
 // Content-Length at once, or, without a Content-Length, more with each chunk that arrives.
 func (r *Request) readBody(limit Limit) (body []byte, m meter, err error) {
 	m = newMeter()
@@ -160,10 +162,10 @@ func (r *Request) readBody(limit Limit) (body []byte, m meter, err error) {
 		switch {
 		case total > limit.bytes, m.withoutLongest(total) > maxBody:
 			return nil, m, errTooLarge
-		case m.values > maxValues:
+		case m.values > limit.values:
 			return nil, m, errTooMany
 		case errors.Is(err, io.EOF):
-			body, err := r.join(chunks, total)
+			body, err := r.join(chunks, total, limit.copies == 0)
 			return body, m, err
 		case err != nil:
 			return nil, m, errBodyRead
@@ -171,8 +173,9 @@ func (r *Request) readBody(limit Limit) (body []byte, m meter, err error) {
 	}
 }
 
-// join returns the chunks of a body as one slice, and returns their memory to the budget.
-func (r *Request) join(chunks [][]byte, total int64) ([]byte, error) {
+// join returns the chunks of a body as one slice. It returns their memory to the budget if free is set, before the
+// garbage collector has it.
+func (r *Request) join(chunks [][]byte, total int64, free bool) ([]byte, error) {
 	if len(chunks) == 1 {
 		return chunks[0], nil
 	}
@@ -181,7 +184,9 @@ func (r *Request) join(chunks [][]byte, total int64) ([]byte, error) {
 		return nil, err
 	}
 	body := slices.Concat(chunks...)
-	r.free(held)
+	if free {
+		r.free(held)
+	}
 	return body, nil
 }
 
@@ -222,7 +227,10 @@ func (r *Request) Decode(limit Limit) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, errNotUTF8
 	}
-	needs := measured.memory(int64(len(body)))
+	if text, marked := bytes.CutPrefix(body, []byte("\ufeff")); marked { // which simplejson skips
+		body, measured.start = text, measured.start-len("\ufeff")
+	}
+	needs := measured.memory(int64(len(body))) + limit.copies*measured.withoutLongest(int64(len(body)))
 	if len(body) <= maxBody {
 		needs += int64(len(body)) // the record or the error that is made from it
 	}

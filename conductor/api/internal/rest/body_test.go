@@ -58,20 +58,22 @@ func body(text string, known bool) *Request {
 
 func TestABodyIsReadUpToItsLimit(t *testing.T) {
 	long := `"` + strings.Repeat("a", 3<<20) + `"`
-	small := Limit{100, ofClients}
+	small := Limit{100, maxValues, 0, ofClients}
 	for name, c := range map[string]struct {
 		text  string
 		limit Limit
 		fault error
 	}{
-		"as long as the limit":            {`"` + strings.Repeat("a", 98) + `"`, small, nil},
-		"longer":                          {`"` + strings.Repeat("a", 99) + `"`, small, errTooLarge},
-		"in several chunks":               {long, MaxProvisionBody, nil},
-		"as much beside the longest":      {long + strings.Repeat(" ", maxBody-2), MaxProvisionBody, nil},
-		"more beside the longest":         {long + strings.Repeat(" ", maxBody-1), MaxProvisionBody, errTooLarge},
-		"as many values as may be":        {"[" + strings.Repeat("0,", maxValues-2) + "0]", MaxBody, nil},
-		"too many values":                 {"[" + strings.Repeat("0,", maxValues-1) + "0]", MaxBody, errTooMany},
-		"a text that is not JSON is read": {"nonsense", MaxBody, nil},
+		"as long as the limit":             {`"` + strings.Repeat("a", 98) + `"`, small, nil},
+		"longer":                           {`"` + strings.Repeat("a", 99) + `"`, small, errTooLarge},
+		"in several chunks":                {long, MaxProvisionBody, nil},
+		"as much beside the longest":       {long + strings.Repeat(" ", maxBody-2), MaxProvisionBody, nil},
+		"more beside the longest":          {long + strings.Repeat(" ", maxBody-1), MaxProvisionBody, errTooLarge},
+		"as many values as may be":         {"[" + strings.Repeat("0,", maxValues-2) + "0]", MaxBody, nil},
+		"too many values":                  {"[" + strings.Repeat("0,", maxValues-1) + "0]", MaxBody, errTooMany},
+		"as many values of an inspection":  {"[" + strings.Repeat("0,", 10*maxValues-2) + "0]", MaxInspectionBody, nil},
+		"too many values of an inspection": {"[" + strings.Repeat("0,", 10*maxValues-1) + "0]", MaxInspectionBody, errTooMany},
+		"a text that is not JSON is read":  {"nonsense", MaxBody, nil},
 	} {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, known), func(t *testing.T) {
@@ -87,6 +89,8 @@ func TestABodyIsReadUpToItsLimit(t *testing.T) {
 				switch {
 				case known:
 					require.EqualValues(t, len(c.text)+1, r.held, "it is read at once")
+				case len(c.text) >= 4<<10 && c.limit.copies > 0:
+					require.Greater(t, r.held, int64(2*len(c.text)), "the chunks are kept, too")
 				case len(c.text) >= 4<<10:
 					require.EqualValues(t, len(c.text), r.held, "only the joined chunks are kept")
 				default:
@@ -178,7 +182,7 @@ func TestAnIPv6NetworkHasTheShareOfOneAddress(t *testing.T) {
 
 func TestTheLimitsOfBodies(t *testing.T) {
 	const kib, mib = 1024, 1024 * 1024
-	require.EqualValues(t, []int64{mib, 64 * kib, 4 * kib, 4 * mib, 64 * mib, 72 * mib, 8 * mib, 16 * mib}, []int64{
+	require.EqualValues(t, []int64{mib, 64 * kib, 4 * kib, 16 * mib, 64 * mib, 72 * mib, 8 * mib, 60 * mib}, []int64{
 		MaxBody.bytes, MaxAgentBody.bytes, MaxStrangeBody.bytes, MaxInspectionBody.bytes, MaxProvisionBody.bytes,
 		maxBodies, maxHeartbeats, maxInspections,
 	})
