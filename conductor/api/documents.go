@@ -38,9 +38,9 @@ func versionDocument(w *wire.Writer, r *rest.Request) {
 	w.Close()
 }
 
-// v1 answers GET /v1.
+// v1 answers GET /v1, and since 2024.2 HEAD.
 func v1(r *rest.Request) (rest.Answer, error) {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && !(r.Method == http.MethodHead && r.Series >= states.Dalmatian) {
 		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed,
 			Text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
 	}

@@ -13,6 +13,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+func TestHEADOfTheVersionIsAnsweredSince2024_2(t *testing.T) {
+	for series, status := range map[states.Series]int{states.Caracal: 405, states.Dalmatian: 200, states.Latest(): 200} {
+		s := start(t, series, api.Config{})
+		for _, path := range []string{"/v1", "/v1/"} {
+			require.Equal(t, status, s.do("HEAD", path, "latest", "").status, "%v %s", series, path)
+			require.Equal(t, http.StatusMethodNotAllowed, s.do("POST", path, "latest", "").status)
+		}
+	}
+}
+
 // The statuses, the Allow headers and whether an answer has the headers of versions and request
 // are the same as from a live Ironic 21.4.4, except for the paths on which it fails by a Python exception.
 func TestPathsAndMethodsAreRoutedAsInIronic(t *testing.T) {
