@@ -204,12 +204,13 @@ func TestTheSegmentsOfAPath(t *testing.T) {
 		root, suffix  bool
 	}{
 		{"*", "", "*", false, false},
-		{"/", "", "", true, false}, {"", "", "", true, false}, {"///", "", "", true, false}, {"/.json", "", "", true, true},
-		{"/v1", "", "", false, false}, {"/v1/", "", "", false, false}, {"//v1", "", "", false, false}, {"/v1.json", "", "", false, true},
+		{"/", "", "", true, false}, {"", "", "", true, false}, {"///", "", "", true, false}, {"/.json", "1.1", "", true, true},
+		{"/v1", "", "", false, false}, {"/v1/", "", "", false, false}, {"//v1", "", "", false, false}, {"/v1.json", "1.1", "", false, true},
 		{"/v1/nodes", "", "nodes", false, false}, {"/nodes", "", "nodes", false, false}, {"//v1/nodes/", "", "nodes", false, false},
 		{"//nodes", "", "/nodes", false, false}, {"/v1/v1/nodes", "", "v1/nodes", false, false}, {"/v1/nodes//", "", "nodes/", false, false},
 		{"/v2/nodes", "", "v2/nodes", false, false}, {"/x/v1", "", "x/v1", false, false},
 		{"/v1/nodes/n.json", "1.90", "nodes/n", false, true}, {"/v1/nodes/n.json/", "1.90", "nodes/n", false, true},
+		{"/v1/nodes/n.json", "", "nodes/n.json", false, false},
 		{"/v1/nodes/n.json", "1.91", "nodes/n.json", false, false}, {"/v1/nodes/n.json", "x", "nodes/n", false, true},
 	} {
 		r := sent("GET", "", "")

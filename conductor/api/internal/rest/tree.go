@@ -76,8 +76,9 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 func (r *Request) split() (segments []string, isRoot bool) {
 	path := r.URL.Path
 	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok {
-		// The version is not yet negotiated.
-		if version, err := r.parseVersion(r.Header.Values(versionHeader)); err != nil || version < since.DotJSON {
+		// The version is not yet negotiated. Since the series with DotJSON, a request without one is no old one.
+		asked := r.Header.Get(versionHeader) != "" || r.Highest < since.DotJSON
+		if version, err := r.parseVersion(r.Header.Values(versionHeader)); asked && (err != nil || version < since.DotJSON) {
 			path, r.Suffix = trimmed, true
 		}
 	}
