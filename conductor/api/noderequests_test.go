@@ -133,6 +133,31 @@ func TestTextsOfANodeHaveALargestLength(t *testing.T) {
 	}
 }
 
+// A patch of a description that is too long is refused before the node is found, as by Ironic 39.0.0.
+func TestTheDescriptionInAPatchHasALargestLength(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	patch := func(node, text string) reply {
+		return s.do("PATCH", "/v1/nodes/"+node, "latest", `[{"op": "add", "path": "/description", "value": "`+text+`"}]`)
+	}
+	for _, node := range []string{"n", "missing"} {
+		require.Equal(t, "Cannot update node with description exceeding 4096 characters", patch(node, strings.Repeat("ä", 4097)).fault())
+	}
+	patch("n", strings.Repeat("ä", 4096)).must(http.StatusOK)
+}
+
+// Ironic looks only for patches of whole fields.
+func TestAPatchOfAPartOfANewerFieldIsAllowedInAllVersions(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for path, status := range map[string]int{"/network_data": http.StatusNotAcceptable, "/network_data/a": http.StatusBadRequest} {
+		a := s.do("PATCH", "/v1/nodes/n", "1.65", `[{"op": "add", "path": "`+path+`", "value": {}}]`)
+		require.Equal(t, status, a.status, a.body)
+	}
+}
+
 func TestANewNodeIsManagedByAConductorOfTheDefaultGroup(t *testing.T) {
 	t.Parallel()
 	s := startCluster(t, func(c *conductor.Config) { c.DefaultGroup = "x" })
@@ -217,7 +242,26 @@ func TestAPatchOfTheInstanceNamesItSinceGazpacho(t *testing.T) {
 		s.create(`{"driver": "fake-hardware", "name": "m", "instance_name": "db"}`)
 		require.Equal(t, "db", s.do("PATCH", "/v1/nodes/m", "latest", patch).must(http.StatusOK)["instance_name"])
 	}
-	s := start(t, states.Gazpacho-1, api.Config{})
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n", "instance_info": {"display_name": "web"}}`)
+	for _, c := range []struct{ operations, want string }{ // as Ironic 39.0.0
+		{`{"op": "add", "path": "/extra/a", "value": 1}`, ""},
+		{`{"op": "add", "path": "/instance_info/display_name", "value": "web"}`, ""},
+		{`{"op": "add", "path": "/instance_info/display_name", "value": "db"}`, "db"},
+		{`{"op": "remove", "path": "/instance_name"}`, ""},
+		{`{"op": "add", "path": "/extra/b", "value": 1}`, ""},
+		{`{"op": "add", "path": "/instance_info/display_name", "value": 7}`, "7"},
+		{`{"op": "remove", "path": "/instance_name"}, {"op": "add", "path": "/instance_info/display_name", "value": 0}`, ""},
+	} {
+		got, _ := s.do("PATCH", "/v1/nodes/n", "latest", "["+c.operations+"]").must(http.StatusOK)["instance_name"].(string)
+		require.Equal(t, c.want, got, c.operations)
+	}
+	require.Equal(t, "Schema error for patch: '' should be non-empty",
+		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/instance_name", "value": ""}]`).fault())
+	require.Equal(t, "Schema error for node: '' should be non-empty",
+		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "instance_name": ""}`).fault())
+
+	s = start(t, states.Gazpacho-1, api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	s.do("PATCH", "/v1/nodes/n", "latest", patch).must(http.StatusOK)
 	n, err := s.conductor.Node(t.Context(), "n")

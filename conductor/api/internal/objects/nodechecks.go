@@ -4,15 +4,18 @@ package objects
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -157,12 +160,26 @@ func resetWithDriver(q *request) error {
 	return nil
 }
 
-// patchedNodeFieldsInVersion is fieldsInVersion for a node, whose newer fields may be removed.
+// patchedNodeFieldsInVersion is fieldsInVersion for a node, whose newer fields may be removed, and patched in part.
+//
+// Source: reject_patch_in_newer_versions in ironic/api/controllers/v1/node.py.
 func patchedNodeFieldsInVersion(q *request) error {
 	for _, op := range q.patch {
-		if op.Op != "remove" && q.field(op.Field).since > q.r.Version {
+		if op.Op != "remove" && op.Path == "/"+op.Field && q.field(op.Field).since > q.r.Version {
 			return fault.NotAcceptable
 		}
+	}
+	return nil
+}
+
+// descriptionShort refuses a patch whose first description is too long, before the node is found.
+func descriptionShort(q *request) error {
+	descriptions := q.patch.Values("description")
+	if len(descriptions) == 0 {
+		return nil
+	}
+	if text, _ := descriptions[0].(string); utf8.RuneCountInString(text) > maxDescription {
+		return fault.Invalid("Cannot update node with description exceeding %d characters", maxDescription)
 	}
 	return nil
 }
@@ -328,10 +345,20 @@ func chassisMayGo(q *request) error {
 	return nil
 }
 
-// instanceNamed names the instance by its display name, if it has no other name.
+// instanceNamed names the instance by its display name if the patch changes instance_info, and the instance has no other
+// name.
 func instanceNamed(q *request) error {
-	if n := q.node(); n.InstanceName == "" && q.r.Series >= states.Gazpacho {
-		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
+	n := q.node()
+	if n.InstanceName != "" || q.r.Series < states.Gazpacho || same(q.before, n, "instance_info") {
+		return nil
+	}
+	switch name := n.InstanceInfo["display_name"].(type) {
+	case string:
+		n.InstanceName = name
+	case json.Number:
+		if pyrepr.Truthy(name) {
+			n.InstanceName = pyrepr.Of(name)
+		}
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ import (
 
 type node = conductor.Node
 
+// maxDescription is the maximum length of a node's description in characters.
+const maxDescription = 4096
+
 // nodeFields are the fields of a node, in the order of Ironic's responses.
 //
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
@@ -33,7 +36,7 @@ var nodeFields = []field{
 	interfaceField("console", since.Interfaces),
 	interfaceField("deploy", since.Interfaces),
 	stepField("deploy_step", since.DeployStep, states.WorkDeploy),
-	{name: "description", since: since.Description, types: schema.TextOrNull, max: 4096},
+	{name: "description", since: since.Description, types: schema.TextOrNull, max: maxDescription},
 	{name: "disable_power_off", since: since.DisablePowerOff, types: schema.BooleanTypes, convert: toBoolean},
 	{name: "driver", types: schema.TextType, flags: required},
 	{name: "driver_info", types: schema.ObjectOrNull, zero: noObject, mask: masked.Value},
@@ -46,7 +49,9 @@ var nodeFields = []field{
 	{name: "inspection_started_at", since: since.Inspection, flags: readOnly},
 	interfaceField("inspect", since.Interfaces),
 	{name: "instance_info", types: schema.ObjectOrNull, zero: noObject, mask: maskInstance},
-	{name: "instance_name", since: since.InstanceName, types: schema.TextOrNull, max: 255},
+	{name: "instance_name", since: since.InstanceName, schema: func(*rest.Request) *schema.Schema {
+		return &schema.Schema{Types: schema.TextOrNull, MinLength: 1, MaxLength: 255}
+	}},
 	{name: "instance_uuid", types: schema.TextOrNull, convert: toUUID},
 	{name: "last_error", flags: readOnly},
 	{name: "lessee", since: since.Lessee, types: schema.TextOrNull},

@@ -53,7 +53,7 @@ var nodeResource = complete(resource{
 		},
 		patch: []check{
 			resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable, patchedNodeFieldsInVersion,
-			resetWithDriver, networkDataValid, pathNodeExists, parentMayChange,
+			resetWithDriver, descriptionShort, networkDataValid, pathNodeExists, parentMayChange,
 		},
 		update: []check{
 			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
