@@ -289,13 +289,17 @@ func TestAConsoleSetToNullIsSwitchedOffAndClearsTheLastError(t *testing.T) {
 }
 
 func TestTheHistoryOfANodeIsSortedSince2025_1(t *testing.T) {
-	for _, series := range []states.Series{states.Dalmatian, states.Epoxy} {
+	seconds := func(n int) *int { return &n }
+	for _, series := range []states.Series{states.Dalmatian, states.Epoxy, states.Gazpacho, states.Hibiscus} {
 		s := start(t, series, api.Config{})
 		n := s.create(`{"driver": "fake-hardware", "name": "n"}`)
-		for _, event := range []string{"b", "c", "a"} {
-			_, err := s.conductor.CreateObject(t.Context(), &conductor.HistoryEntry{
-				ObjectMeta: conductor.ObjectMeta{NodeUUID: n}, Event: event, Severity: "INFO",
-			})
+		for _, entry := range []*conductor.HistoryEntry{
+			{Event: "b", State: states.Manageable},
+			{Event: "c", State: states.CleanFail, DurationSeconds: seconds(10), Project: "q"},
+			{Event: "a", DurationSeconds: seconds(9), TargetProvisionState: states.Available, Project: "p"},
+		} {
+			entry.NodeUUID, entry.Severity = n, "INFO"
+			_, err := s.conductor.CreateObject(t.Context(), entry)
 			require.NoError(t, err)
 		}
 		events := func(query string) (text string) {
@@ -314,6 +318,18 @@ func TestTheHistoryOfANodeIsSortedSince2025_1(t *testing.T) {
 		}
 		require.Equal(t, `The sort_key value "colour" is an invalid field for sorting`,
 			s.do("GET", "/v1/nodes/n/history?sort_key=colour", "latest", "").fault())
+		require.Equal(t, [3]string{"bca", "acb", "bca"},
+			[3]string{events("?sort_key=updated_at"), events("?sort_key=node_id&sort_dir=desc"), events("?sort_key=id")})
+		for key, want := range map[string]string{
+			"duration_seconds": "bac", "state": "acb", "target_provision_state": "bca", "project": "bac",
+		} {
+			if series >= states.Hibiscus {
+				require.Equal(t, want, events("?sort_key="+key), key)
+				continue
+			}
+			require.Equal(t, `The sort_key value "`+key+`" is an invalid field for sorting`,
+				s.do("GET", "/v1/nodes/n/history?sort_key="+key, "latest", "").fault(), series)
+		}
 		page := s.do("GET", "/v1/nodes/n/history?sort_key=event&limit=2", "latest", "").must(http.StatusOK)
 		require.Contains(t, page["next"], "?sort_key=event&sort_dir=asc&limit=2&marker=")
 	}

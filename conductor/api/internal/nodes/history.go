@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -16,9 +17,12 @@ import (
 )
 
 // historyOrders has the fields by which a history can be sorted since 2025.1. A nil order keeps the order
-// of [conductor.Conductor.History], which has the oldest entry first.
+// of [conductor.Conductor.History], which has the oldest entry first: the history of a node has one node_id, and no
+// updated_at.
+//
+// Source: NodeHistory in ironic/db/sqlalchemy/models.py.
 var historyOrders = map[string]func(a, b *conductor.HistoryEntry) int{
-	"id":         nil,
+	"id": nil, "node_id": nil, "updated_at": nil,
 	"created_at": func(a, b *conductor.HistoryEntry) int { return a.CreatedAt.Compare(b.CreatedAt) },
 	"uuid":       historyText(func(e *conductor.HistoryEntry) string { return e.UUID }),
 	"severity":   historyText(func(e *conductor.HistoryEntry) string { return e.Severity }),
@@ -26,6 +30,32 @@ var historyOrders = map[string]func(a, b *conductor.HistoryEntry) int{
 	"event_type": historyText(func(e *conductor.HistoryEntry) string { return e.EventType }),
 	"conductor":  historyText(func(e *conductor.HistoryEntry) string { return e.Conductor }),
 	"user":       historyText(func(e *conductor.HistoryEntry) string { return e.User }),
+
+	"project":                historyText(func(e *conductor.HistoryEntry) string { return e.Project }),
+	"state":                  historyText(func(e *conductor.HistoryEntry) string { return stateText(e.State) }),
+	"target_provision_state": historyText(func(e *conductor.HistoryEntry) string { return stateText(e.TargetProvisionState) }),
+	"duration_seconds": func(a, b *conductor.HistoryEntry) int {
+		return cmp.Compare(secondsOrNone(a.DurationSeconds), secondsOrNone(b.DurationSeconds))
+	},
+}
+
+// laterHistoryOrders are the fields that a history has since 2026.2.
+var laterHistoryOrders = []string{"project", "state", "target_provision_state", "duration_seconds"}
+
+// stateText returns the name of a state, empty for none, which comes first.
+func stateText(s states.State) string {
+	if s == states.NoState {
+		return ""
+	}
+	return s.String()
+}
+
+// secondsOrNone returns a duration, or for none a number that comes first.
+func secondsOrNone(seconds *int) int {
+	if seconds == nil {
+		return -1
+	}
+	return *seconds
 }
 
 func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.HistoryEntry) int {
@@ -51,7 +81,7 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 	switch {
 	case r.Series < states.Epoxy:
 		compare = nil
-	case !known:
+	case !known, r.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, p.SortKey):
 		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
 	}
 	entries, found := rest.Cut(p, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })
