@@ -4,10 +4,12 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 )
@@ -65,11 +67,33 @@ func TestARequestForTheTraitsOfARunbookNamesOneOrAll(t *testing.T) {
 	for _, c := range []struct{ path, body, want string }{
 		{"missing/traits", "", "Runbook missing could not be found."},
 		{"missing/traits/CUSTOM_B", `{"traits": ["CUSTOM_C"]}`, "Runbook missing could not be found."},
+		{"a%20b/traits", "", "Expected a logical name or UUID but received a b."},
 		{"CUSTOM_A/traits", "", which},
 		{"CUSTOM_A/traits/CUSTOM_B", `{"traits": []}`, which},
 	} {
 		require.Equal(t, c.want, s.do("PUT", "/v1/runbooks/"+c.path, "latest", c.body).fault(), c.path)
 	}
+}
+
+// The answers were given by Ironic 39.0.0.
+func TestARunbookOfAProvisionRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.have(&conductor.Node{Name: "n", ProvisionState: states.Manageable, Traits: []string{"CUSTOM_A"}})
+	s.post("/v1/runbooks", runbook)
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/runbooks/CUSTOM_A/traits/CUSTOM_A", "latest", "").status)
+	for body, want := range map[string]string{
+		`{"target": "clean", "runbook": "a b"}`:                            "Expected a logical name or UUID but received a b.",
+		`{"target": "clean", "runbook": "missing"}`:                        "Runbook missing could not be found.",
+		`{"target": "clean", "runbook": "missing", "configdrive": "aGk="}`: "Adding a config drive is only supported when ",
+		`{"target": "provide", "runbook": "CUSTOM_A"}`:                     "disable_ramdisk is supported only with manual cleaning or servicing",
+		`{"target": "clean", "runbook": "CUSTOM_A", "clean_steps": [{"interface": "bios", "step": "a"}]}`: "Please provide either " +
+			"\"clean_steps\" or a runbook, but not both.",
+	} {
+		got := s.do("PUT", "/v1/nodes/n/states/provision", "latest", body).fault()
+		require.True(t, strings.HasPrefix(got, want), "%s: %s", body, got)
+	}
+	require.Equal(t, "Expected a logical name or UUID but received a b.", s.do("GET", "/v1/runbooks/a%20b/traits", "latest", "").fault())
 }
 
 func TestThePathOfTheTraitsOfARunbookMayHaveEmptySegments(t *testing.T) {
@@ -122,5 +146,29 @@ func TestRunbooksAreNotSortedByAFieldThatTheirSeriesLacks(t *testing.T) {
 			require.Equal(t, `The sort_key value "`+name+`" is an invalid field for sorting`,
 				s.do("GET", "/v1/runbooks?sort_key="+name, "latest", "").fault(), series)
 		}
+	}
+}
+
+func TestTheQueryMayNameATrait(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.post("/v1/runbooks", runbook)
+	for _, path := range []string{"nodes/n/traits", "runbooks/CUSTOM_A/traits"} {
+		do := func(method, query string) reply { return s.do(method, "/v1/"+path+query, "latest", "") }
+		do("PUT", "/CUSTOM_B").must(http.StatusNoContent)
+		set := do("PUT", "?trait=CUSTOM_C")
+		require.Equal(t, http.StatusNoContent, set.status, set.body)
+		require.True(t, strings.HasSuffix(set.header.Get("Location"), "/v1/"+path+"/CUSTOM_C"))
+		require.Contains(t, do("GET", "").json()["traits"], "CUSTOM_C")
+		require.Equal(t, http.StatusNoContent, do("DELETE", "?trait=CUSTOM_C").status)
+		require.NotContains(t, do("GET", "").json()["traits"], "CUSTOM_C")
+		require.Contains(t, do("GET", "").json()["traits"], "CUSTOM_B")
+		require.Equal(t, http.StatusBadRequest, do("PUT", "?trait=").status)
+		require.Equal(t, http.StatusBadRequest, do("PUT", "/CUSTOM_B?trait=CUSTOM_C").status)
+		require.Equal(t, "Unexpected arguments: x", do("PUT", "?x=CUSTOM_C").fault())
+		require.Equal(t, "Expected string for trait: ['a', 'b']", do("DELETE", "?trait=a&trait=b").fault())
+		require.Equal(t, http.StatusNoContent, do("DELETE", "?trait=").status)
+		require.Empty(t, do("GET", "").json()["traits"])
 	}
 }

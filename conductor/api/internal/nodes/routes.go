@@ -17,6 +17,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 )
 
 // Controller returns the controller of /v1/nodes.
@@ -85,8 +86,8 @@ func parts(s *rest.Service) map[string]rest.Part {
 		}}},
 		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: withNode(listTraits)},
-			"put":    {Serve: setTraits, NoArgs: true, Optional: 1},
-			"delete": {Serve: setTraits, Optional: 1},
+			"put":    {Serve: setTraits, NoArgs: true, Args: traits.Args},
+			"delete": {Serve: setTraits, Args: traits.Args},
 		}}},
 		"bios": {Since: since.BIOS, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: listBIOS},

@@ -22,13 +22,13 @@ func listTraits(r *rest.Request, n *node) (rest.Answer, error) {
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
 func setTraits(r *rest.Request) (rest.Answer, error) {
-	change, err := traits.Change(r, "node", func() error { _, err := r.FindNode(r.Param(0)); return err })
+	trait, change, err := traits.Change(r, "node", func() error { _, err := r.FindNode(r.Param(0)); return err })
 	if err != nil {
 		return rest.Answer{}, err
 	}
 	a := rest.NoContent
-	if r.Method == http.MethodPut && len(r.Params) > 1 {
-		a.Location = "nodes/" + r.Param(0) + "/traits/" + r.Param(1)
+	if r.Method == http.MethodPut && trait != "" {
+		a.Location = "nodes/" + r.Param(0) + "/traits/" + trait
 	}
 	return a, update(r, func(n *conductor.Node) (err error) {
 		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {

@@ -38,7 +38,7 @@ func Runbooks(s *rest.Service) *rest.Controller {
 		}
 		return err
 	}
-	set := rest.Action{Serve: setRunbookTraits, Optional: 1}
+	set := rest.Action{Serve: setRunbookTraits, Args: traits.Args}
 	below := &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listRunbookTraits}, "put": set, "delete": set}}
 	c.Lookup = func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
 		switch {
@@ -129,11 +129,21 @@ func runbookName(r *rest.Request) *schema.Schema {
 
 var logicalName = regexp.MustCompile(`^[A-Za-z0-9\-._~]+$`)
 
+// findRunbook returns a runbook by its UUID or name, which the caller has not checked.
+//
+// Source: get_rpc_runbook in ironic/api/controllers/v1/utils.py.
+func findRunbook(r *rest.Request, ident string) (record, error) {
+	if err := rest.CheckLogicalIdent(ident); err != nil {
+		return nil, err
+	}
+	return runbookResource.find(r, ident)
+}
+
 // ApprovedRunbook returns the runbook with a UUID or name, and its steps as JSON. It refuses one that is
 // not approved for a node: the node has none of the runbook's traits, or below 1.112 no trait with the
 // runbook's name.
 func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conductor.Runbook, []any, error) {
-	o, err := runbookResource.find(r, ident)
+	o, err := findRunbook(r, ident)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +168,7 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 
 // listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
 func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	o, err := runbookResource.find(r, r.Param(0))
+	o, err := findRunbook(r, r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -168,8 +178,8 @@ func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and
 // .../traits/TRAIT.
 func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	find := func() (record, error) { return runbookResource.find(r, r.Param(0)) }
-	change, err := traits.Change(r, "runbook", func() error { _, err := find(); return err })
+	find := func() (record, error) { return findRunbook(r, r.Param(0)) }
+	trait, change, err := traits.Change(r, "runbook", func() error { _, err := find(); return err })
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -179,7 +189,7 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	}
 	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.(*conductor.Runbook).UUID, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
-		if r.Method == http.MethodDelete && len(r.Params) > 1 && !slices.Contains(book.Traits, r.Param(1)) {
+		if r.Method == http.MethodDelete && trait != "" && !slices.Contains(book.Traits, trait) {
 			return nil // of a node it is refused
 		}
 		book.Traits, err = change(book.UUID, book.Traits)
@@ -189,8 +199,8 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, runbookResource.notFound(r.Param(0))
 	}
 	a := rest.NoContent
-	if r.Method == http.MethodPut && len(r.Params) > 1 {
-		a.Location = "runbooks/" + r.Param(0) + "/traits/" + r.Param(1)
+	if r.Method == http.MethodPut && trait != "" {
+		a.Location = "runbooks/" + r.Param(0) + "/traits/" + trait
 	}
 	return a, err
 }

@@ -26,25 +26,28 @@ var standardTraitNames string
 
 var standardTraits = strings.Fields(standardTraitNames)
 
-// Change returns the function that a PUT or DELETE of one or all traits applies to a list
-// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a
-// PUT with both a trait in the path and a list in the body, or with neither.
+// Args are the arguments of a PUT or DELETE of traits: a further segment of the path, or the query, may name one trait.
+var Args = []string{"trait"}
+
+// Change returns the trait that a PUT or DELETE names, "" for all, and the function that the request applies to a list
+// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a PUT with both a trait and
+// a list in the body, or with neither.
 func Change(
 	r *rest.Request, noun string, exists func() error,
-) (change func(owner string, traits []string) ([]string, error), err error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return nil, a.Err
+) (trait string, change func(owner string, traits []string) ([]string, error), err error) {
+	a := r.QueryArgs(Args...)
+	if a.Err != nil {
+		return "", nil, a.Err
 	}
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
-		return nil, err
-	}
-	trait := ""
-	if len(r.Params) > 1 {
-		trait = r.Param(1)
+		return "", nil, err
 	}
 	if r.Method == http.MethodDelete {
-		return func(owner string, traits []string) ([]string, error) {
+		if trait = a.Text("trait"); a.Err != nil {
+			return "", nil, a.Err
+		}
+		return trait, func(owner string, traits []string) ([]string, error) {
 			if trait == "" {
 				return nil, nil
 			}
@@ -55,23 +58,24 @@ func Change(
 			return slices.Delete(slices.Clone(traits), i, i+1), nil
 		}, nil
 	}
-	if trait != "" {
-		if err := Schema.Validate("trait", trait); err != nil {
-			return nil, err
+	if a.Has("trait") {
+		if err := Schema.Validate("trait", a.Values["trait"]); err != nil {
+			return "", nil, err
 		}
+		trait = a.Text("trait")
 	}
 	if body != nil { // null stands for no body
 		valid := *bodySchema
 		valid.Recent = r.Series >= states.Gazpacho
 		if err := valid.Validate("body", body); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	object, _ := body.(map[string]any)
 	list, there := object["traits"].([]any)
 	switch {
 	case trait == "" && !there, trait != "" && len(object) > 0:
-		return nil, cmp.Or(exists(), fault.Invalid("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> "+
+		return "", nil, cmp.Or(exists(), fault.Invalid("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> "+
 			"with no body, or all %[1]s traits may be replaced via PUT /v1/%[1]ss/<%[1]s identifier>/traits with the list of traits "+
 			"specified in the request body.", noun))
 	case trait == "":
@@ -80,9 +84,9 @@ func Change(
 			all = append(all, item.(string))
 		}
 		all = sorted(all)
-		return func(string, []string) ([]string, error) { return all, nil }, nil
+		return "", func(string, []string) ([]string, error) { return all, nil }, nil
 	default:
-		return func(_ string, traits []string) ([]string, error) {
+		return trait, func(_ string, traits []string) ([]string, error) {
 			return sorted(append(slices.Clone(traits), trait)), nil
 		}, nil
 	}
