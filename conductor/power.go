@@ -184,7 +184,11 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	return powersync.Perform(powerRecord(n), ask, func(power states.Power) error { return t.awaitPower(ctx, power, timeout) })
 }
 
-// awaitPower requests a power state from the hardware, and waits until the machine has it.
+// awaitPower requests a power state from the hardware, and waits until the machine has it. Halfway through the wait it
+// once more requests that a machine that is still off be on: BMCs of Lenovo accept that soon after a power off, and do
+// nothing. A refusal of the second request changes nothing, since the machine may be about to start.
+//
+// Source: pull request 595 of github.com/dsx-ai-factory/infra-controller.
 func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Duration) error {
 	if err := t.askPower(ctx, ask); err != nil {
 		return err
@@ -193,7 +197,7 @@ func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Du
 	if timeout <= 0 {
 		timeout = t.engine.syncer.Config().RequestTimeout(ask)
 	}
-	begun := time.Now()
+	begun, again := time.Now(), ask == states.PowerOn
 	for wait := firstPowerRead; ; wait = min(2*wait, cmp.Or(t.engine.config.Power.Poll, maxPowerRead)) {
 		now := t.engine.readPower(ctx, t.hardware, n)
 		switch {
@@ -206,6 +210,10 @@ func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Du
 			return fmt.Errorf("%w: %q within %v: %w", powersync.ErrNotReached, ask.Target(), timeout, now.Err)
 		default:
 			return fmt.Errorf("%w: %q within %v: it is in %q", powersync.ErrNotReached, ask.Target(), timeout, now.Power)
+		}
+		if again && now.Err == nil && now.Power == states.PowerOff && time.Since(begun) >= timeout/2 {
+			again = false
+			_ = t.askPower(ctx, ask)
 		}
 		sleep.For(ctx, wait)
 	}

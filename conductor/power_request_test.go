@@ -101,6 +101,59 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// forgetful is hardware that accepts some requests for power, and does nothing.
+type forgetful struct {
+	*conductor.Fake
+	times int
+	asked []time.Time
+}
+
+func (d *forgetful) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	d.asked = append(d.asked, time.Now())
+	if len(d.asked) <= d.times {
+		return nil
+	}
+	return d.Fake.SetPower(ctx, n, power)
+}
+
+func TestAMachineThatStaysOffIsSwitchedOnOnceMore(t *testing.T) {
+	const uuid = "00000000-0000-4000-8000-000000000001"
+	for _, test := range []struct {
+		times, asked int
+		before       states.Power
+		power        states.Power
+		want         states.Power
+	}{
+		{0, 1, states.PowerOff, states.PowerOn, states.PowerOn},
+		{1, 2, states.PowerOff, states.PowerOn, states.PowerOn},
+		{9, 2, states.PowerOff, states.PowerOn, states.PowerOff},
+		{9, 1, states.PowerOn, states.PowerOff, states.PowerOn},
+		{9, 1, states.PowerOn, states.PowerSoftOff, states.PowerOn},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			hardware := &forgetful{Fake: &conductor.Fake{}, times: test.times}
+			f := start(t, func(c *conductor.Config) {
+				c.SkipPowerSync, c.Power.Timeout, c.Power.SoftTimeout = true, 20*time.Second, 20*time.Second
+				require.NoError(t, hardware.Fake.SetPower(t.Context(), &conductor.Node{UUID: uuid}, test.before))
+				c.Hardware["fake-hardware"] = hardware
+			})
+			n, err := f.CreateNode(f.ctx, &conductor.Node{UUID: uuid, Driver: "fake-hardware", ProvisionState: states.Active})
+			require.NoError(t, err)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, test.power, 0))
+			bubble.Sleep(time.Minute)
+			require.Equal(t, states.NoPower, f.settle(n).TargetPower)
+			now, err := hardware.PowerState(t.Context(), n)
+			require.NoError(t, err)
+			require.Equal(t, test.want, now, "%+v", test)
+			require.Len(t, hardware.asked, test.asked, "%+v", test)
+			if test.asked == 2 {
+				waited := hardware.asked[1].Sub(hardware.asked[0])
+				require.True(t, waited >= 10*time.Second && waited <= 15*time.Second, waited)
+			}
+		})
+	}
+}
+
 func TestAPowerRequestThatFailsNamesTheErrorOfTheLastRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
