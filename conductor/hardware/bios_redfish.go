@@ -109,9 +109,9 @@ func needsAgent(n Node) bool {
 	}
 }
 
-// apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
-// machine reports them, the BMC does not apply them any more, and the agent, if there is one, runs again, or the machine
-// boots its system.
+// apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the machine reports
+// them, the BMC does not apply them any more, and the agent, if there is one, runs again, or the machine boots its
+// system.
 func (b biosSettings) apply(ctx context.Context, t Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {

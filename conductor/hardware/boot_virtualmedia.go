@@ -194,8 +194,8 @@ func isKept(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, verify.Unsupported) || errors.Is(err, verify.Protocol))
 }
 
-// eject ejects all CDs and withdraws the images that are published for the node. An image that the BMC keeps in its slot
-// fails no work, as in Ironic.
+// eject ejects all CDs and withdraws the images that are published for the node. An image that the BMC keeps in its
+// slot fails no work, as in Ironic.
 //
 // Source: eject_media in sushy/resources/manager/virtual_media.py, which passes over most refusals.
 func (b mediaBoot) eject(ctx context.Context, n Node) error {

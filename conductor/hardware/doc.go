@@ -97,8 +97,8 @@
 // at its lookup. The script and the files are removed when the boot ends, before the machine boots from its disk.
 //
 // The boot interface "redfish-virtual-media" ejects the CDs in the BMC's slots, inserts an image, waits
-// until the BMC reports it as inserted, and sets the CD as the boot device. It needs no DHCP and no TFTP. An image that a
-// BMC refuses to eject fails no work by itself, as in Ironic.
+// until the BMC reports it as inserted, and sets the CD as the boot device. It needs no DHCP and no TFTP. An image
+// that a BMC refuses to eject fails no work by itself, as in Ironic.
 // For an agent the image is one of these:
 //
 //   - deploy_iso in driver_info, which the BMC loads. The agent receives no configuration here, so

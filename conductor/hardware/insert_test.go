@@ -47,34 +47,38 @@ func (m *lateMedia) DetachVirtualMedia(_ context.Context, _ *conductor.Node, dev
 }
 
 func TestAnImageThatABMCMayHaveInsertedIsEjected(t *testing.T) {
-	for kind, ejections := range map[verify.Kind]int{verify.Timeout: 2, verify.Protocol: 2, verify.Unreachable: 1, verify.Credentials: 1} {
-		m := &lateMedia{lost: kind}
-		n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
-		require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), kind)
-		require.Len(t, m.calls, 1+ejections, "%v", kind)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		for kind, ejections := range map[verify.Kind]int{verify.Timeout: 2, verify.Protocol: 2, verify.Unreachable: 1, verify.Credentials: 1} {
+			m := &lateMedia{lost: kind}
+			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+			require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), kind)
+			require.Len(t, m.calls, 1+ejections, "%v", kind)
+		}
+	})
 }
 
 func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T) {
-	for kind, tried := range map[verify.Kind]bool{
-		verify.Protocol: true, verify.Unsupported: true, verify.Failed: false, verify.Unreachable: false, verify.Timeout: false,
-		verify.Cancelled: false, verify.TLS: false, verify.Credentials: false, verify.Locked: false,
-	} {
-		m := &lateMedia{kept: kind}
-		n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
-		err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
-		require.Error(t, err)
-		require.Equal(t, tried, len(m.calls) > 1, "%v", kind)
-		if !tried {
-			require.ErrorIs(t, err, kind)
-			require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind)
+	synctest.Test(t, func(t *testing.T) {
+		for kind, tried := range map[verify.Kind]bool{
+			verify.Protocol: true, verify.Unsupported: true, verify.Failed: false, verify.Unreachable: false, verify.Timeout: false,
+			verify.Cancelled: false, verify.TLS: false, verify.Credentials: false, verify.Locked: false,
+		} {
+			m := &lateMedia{kept: kind}
+			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+			err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
+			require.Error(t, err)
+			require.Equal(t, tried, len(m.calls) > 1, "%v", kind)
+			if !tried {
+				require.ErrorIs(t, err, kind)
+				require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind)
+			}
 		}
-	}
-	m := &lateMedia{kept: verify.Protocol}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	require.ErrorIs(t, mediaBoot{"media", m}.insert(ended, Node{Node: &conductor.Node{}}, "http://h/a.iso"), verify.Protocol)
-	require.Equal(t, []string{"detach cdrom"}, m.calls)
+		m := &lateMedia{kept: verify.Protocol}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		require.ErrorIs(t, mediaBoot{"media", m}.insert(ended, Node{Node: &conductor.Node{}}, "http://h/a.iso"), verify.Protocol)
+		require.Equal(t, []string{"detach cdrom"}, m.calls)
+	})
 }
 
 func TestAnImageThatIsNotInsertedInTimeIsEjectedAndTheErrorIsTheBMCs(t *testing.T) {

@@ -61,8 +61,8 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 // the setting, or are its text: "30", "true". SetBIOS sends nothing and returns false if the machine has all values
 // already and no other ones are pending. An unknown setting is an error of the kind [verify.Unsupported], and so is one
 // without a registry unless [Config.AnyBIOSSetting] is set; a value that the registry excludes is one of the kind
-// [verify.Misconfigured]. A read-only setting may have the value that it has, or be set beside the setting that makes it
-// read-only.
+// [verify.Misconfigured]. A read-only setting may have the value that it has, or be set beside the setting that makes
+// it read-only.
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
@@ -102,8 +102,8 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 }
 
 // PendingBIOS reads the values of a node's BIOS settings that take effect at the machine's next boot. Some BMCs have
-// those alone that were changed, until the machine has them, and others all settings that can be changed. It returns the
-// errors of [Driver.BIOS], and nothing if the BMC has no settings object.
+// those alone that were changed, until the machine has them, and others all settings that can be changed. It returns
+// the errors of [Driver.BIOS], and nothing if the BMC has no settings object.
 func (d *Driver) PendingBIOS(ctx context.Context, id string) (map[string]any, error) {
 	return read(ctx, d, call{id: id, op: "read the pending BIOS settings"}, func(r *reader) (map[string]any, error) {
 		b, err := r.readBIOS()
@@ -209,8 +209,8 @@ func (r *reader) changedBIOS(b *bios) (changed map[string]any, target *redfish.A
 	return changed, settings.answer, nil
 }
 
-// typed returns values in the types of the settings. It leaves out a read-only one that is in force. Others are refused,
-// unless the values have a setting by which the registry decides whether it is read-only.
+// typed returns values in the types of the settings. It leaves out a read-only one that is in force. Others are
+// refused, unless the values have a setting by which the registry decides whether it is read-only.
 func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, error) {
 	typed := make(map[string]any, len(values))
 	for name, value := range sorted.All(values) {

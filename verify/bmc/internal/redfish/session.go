@@ -90,7 +90,8 @@ func (a *Answer) isFull() bool {
 }
 
 // openSession logs in. If the context ends, openSession waits for the answer during the grace time, so that the session
-// can be closed. The error matches errNoSessions if the service has no sessions, and errNoFreeSession if all are in use.
+// can be closed. The error matches errNoSessions if the service has no sessions, and errNoFreeSession if all are in
+// use.
 func (c *Client) openSession(ctx context.Context) error {
 	if c.sessions == "" {
 		return &failure.Error{Kind: verify.Unsupported, Text: errNoSessions.Error(), Cause: errNoSessions}
@@ -135,7 +136,8 @@ func (c *Client) openSession(ctx context.Context) error {
 
 // sessionPaths returns the possible paths of a new session, the most likely first: from the Location header (DSP0266),
 // which may be a whole URL with a host name that only the BMC knows, or from the resource in the body, which may have
-// just the session's ID. It leaves out paths that do not look like a session's, because the paths are deleted on log-out.
+// just the session's ID. It leaves out paths that do not look like a session's, because the paths are deleted on
+// log-out.
 func (c *Client) sessionPaths(a *Answer) []string {
 	var resource struct {
 		Link
