@@ -12,6 +12,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
 )
 
 // engine carries out requests of clients and, by its reconciler, what reconcile decides. It is the only code that
@@ -40,6 +41,15 @@ func (e *engine) reserve(n *Node, member string) {
 }
 
 func (n *Node) drop() { n.Reservation, n.Claim = "", "" }
+
+// release is drop for a reservation without work. A change of power that has not ended has failed.
+func (n *Node) release() {
+	n.drop()
+	if n.TargetPower != states.NoPower {
+		n.TargetPower = states.NoPower
+		n.LastError = "the power state was being changed, and what came of it could not be stored"
+	}
+}
 
 // errNothingToDo ends an edit of a record that needs no change.
 var errNothingToDo = errors.New("there is nothing to do")

@@ -21,7 +21,7 @@ const (
 	nothing action = iota
 	// work: reserve the node, unless it is reserved already, and do the work of its state or clean up after failed work.
 	work
-	// release: drop this conductor's reservation, since no work is left.
+	// release: drop this conductor's reservation, since no work is left, or end a change of power that nobody makes.
 	release
 	// failOrphan: drop the reservation of a process that has died, and report its work as failed.
 	failOrphan
@@ -45,6 +45,8 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 		return failOrphan
 	case n.Reservation != "":
 		return nothing
+	case n.TargetPower != states.NoPower: // which is stored together with a reservation
+		return release
 	case n.hasWork():
 		return work
 	}
@@ -194,11 +196,7 @@ func (r reconciler) apply(s *session, n *Node, a action) error {
 		r.engine.reserve(n, s.id)
 		return nil
 	case release:
-		n.drop()
-		if n.TargetPower != states.NoPower {
-			n.TargetPower = states.NoPower
-			n.LastError = "the power state was being changed, and what came of it could not be stored"
-		}
+		n.release()
 		return nil
 	case failOrphan:
 		return r.failOrphan(s.ctx, n)

@@ -110,6 +110,7 @@ var reconcileRules = []struct {
 	{nothing, "another conductor owns the node, or none", func(s situation) bool { return s.owner != "me" }},
 	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
 	{failOrphan, "a dead process had the node", func(s situation) bool { return s.claim == "dead" }},
+	{release, "a change of power without a reservation, which nobody makes", func(s situation) bool { return s.power != states.NoPower }},
 	{work, "a request has stored work", situation.working},
 	{timeOut, "a call-back does not come", situation.late},
 	{nothing, "the node rests or waits", func(situation) bool { return true }},

@@ -49,7 +49,7 @@ func (r relative) release(ctx context.Context) {
 		if n.Claim == "" {
 			return errNothingToDo
 		}
-		n.drop()
+		n.release() // a target power state is left whose write had no response, or whose end was not stored
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothingToDo) {

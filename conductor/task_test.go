@@ -245,6 +245,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		logged bool
 	}{
 		"dropped":                 {func(*Node) {}, false, "", false},
+		"its power has no end":    {func(n *Node) { n.TargetPower = states.PowerOff }, false, "", false},
 		"its work has dropped it": {(*Node).drop, true, "", false},
 		"refused by the store":    {func(*Node) {}, true, "ours", true},
 	} {
@@ -268,6 +269,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		stored, err = engine.fleet.storedNode(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, test.claim, stored.Claim, name)
+		require.Equal(t, states.NoPower, stored.TargetPower, name)
 		require.Zero(t, engine.pool.Busy(), name)
 		if !test.logged {
 			require.Empty(t, log.String(), name)
