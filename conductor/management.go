@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -195,32 +194,20 @@ func (e *engine) manage(
 	if err != nil {
 		return err
 	}
-	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
 	act := func(ctx context.Context) error {
-		err := error(unsupported(n, function))
-		if by, ok := hardware.(Management); ok {
-			err = do(ctx, by, n)
+		by, ok := hardware.(Management)
+		if !ok {
+			return unsupported(n, function)
 		}
-		if errors.Is(err, Invalid) && decided.CompareAndSwap(false, true) {
-			return err
-		}
-		var event string
-		_, _, stored := e.fleet.edit(context.WithoutCancel(ctx), n.UUID, func(n *Node) error {
-			if n.Claim != s.id { // another process has taken the node over
-				return errLost
-			}
-			event = record(n, errtext.Error(err))
-			return nil
-		})
-		if stored != nil {
-			return &storeError{stored}
-		}
-		e.history.add(ctx, n, "ERROR", event, "UNKNOWN")
-		return nil
+		return do(ctx, by, n)
 	}
+	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
 	done := make(chan error, 1)
 	s.run.group.Go(func() {
 		err := e.operate(context.WithoutCancel(ctx), s, n, actionTimeout, act)
+		if !errors.Is(err, Invalid) || !decided.CompareAndSwap(false, true) {
+			err = e.noteManaged(s, n, err, record) // not in act, which may return when other work has the node
+		}
 		e.unreserve(s.ctx, s, n.UUID)
 		e.pool.Free(n.UUID)
 		done <- err
@@ -236,6 +223,27 @@ func (e *engine) manage(
 		}
 		return ctx.Err()
 	}
+}
+
+// noteManaged stores the result of an operation of manage.
+func (e *engine) noteManaged(s *session, n *Node, failure error, record func(*Node, error) string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), reportTimeout)
+	defer cancel()
+	var event string
+	_, _, err := e.fleet.edit(ctx, n.UUID, func(n *Node) error {
+		if n.Claim != s.id { // another process has taken the node over
+			return errLost
+		}
+		event = record(n, failure)
+		return nil
+	})
+	switch {
+	case err == nil:
+		e.history.add(ctx, n, "ERROR", event, "UNKNOWN")
+	case s.ctx.Err() != nil:
+		return e.sessions.noMember()
+	}
+	return err
 }
 
 const (

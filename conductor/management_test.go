@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ type managed struct {
 	calls []string
 	err   error
 	takes time.Duration // to set secure boot
+	hangs chan struct{} // setting secure boot returns when it is closed; nil for at once
 }
 
 func (m *managed) call(ctx context.Context, name string, args ...any) error {
@@ -40,6 +42,9 @@ func (m *managed) SetBootMode(ctx context.Context, _ *conductor.Node, mode strin
 
 func (m *managed) SetSecureBoot(ctx context.Context, _ *conductor.Node, enabled bool) error {
 	sleep.For(ctx, m.takes)
+	if m.hangs != nil {
+		<-m.hangs
+	}
 	return errors.Join(m.call(ctx, "secure boot", enabled), ctx.Err())
 }
 
@@ -170,6 +175,50 @@ func TestAnActionGoesOnWithoutItsCaller(t *testing.T) {
 				require.Empty(t, n.LastError)
 				require.True(t, *n.SecureBoot)
 				require.Zero(t, f.Stats().BusyWorkers)
+			})
+		})
+	}
+}
+
+// A call that does not return has failed. If it returns in the next work, that keeps its record.
+func TestAnActionThatHangsIsTheLastErrorAndChangesNothingLater(t *testing.T) {
+	for name, late := range map[string]error{"it fails at last": errors.New("no answer"), "it succeeds at last": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &managed{Fake: &conductor.Fake{}, hangs: make(chan struct{})}
+				f := start(t, func(config *conductor.Config) {
+					hardware.Before, config.SkipPowerSync = config.Hardware["fake-hardware"].(*conductor.Fake).Before, true
+					config.Hardware["fake-hardware"] = hardware
+				})
+				returns := sync.OnceFunc(func() { close(hardware.hangs) })
+				t.Cleanup(returns)
+				n := f.node(states.Manageable)
+				require.NoError(t, f.Management(n.UUID).SetSecureBoot(f.ctx, true))
+				require.NotEmpty(t, f.settle(n).Reservation)
+				bubble.Sleep(20 * time.Minute)
+				require.Empty(t, f.settle(n).Reservation)
+				require.Equal(t, "Failed to change secure_boot state to 'True': the call does not return: context deadline exceeded",
+					f.settle(n).LastError)
+
+				cleaned := make(chan struct{})
+				ends := sync.OnceFunc(func() { close(cleaned) })
+				t.Cleanup(ends)
+				f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+					if operation == "bios.cache_bios_settings" {
+						<-cleaned
+					}
+					return nil
+				})
+				f.request(n, "clean")
+				require.Equal(t, states.Cleaning, f.settle(n).ProvisionState)
+				hardware.err = late
+				returns()
+				require.Empty(t, f.settle(n).LastError)
+				require.Nil(t, f.settle(n).SecureBoot)
+				ends()
+				got := f.settle(n)
+				require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+				require.Nil(t, got.SecureBoot)
 			})
 		})
 	}
