@@ -246,5 +246,5 @@ func (e *engine) task(n *Node) *Task {
 	if err != nil {
 		hardware = missing{err}
 	}
-	return &Task{engine: e, hardware: hardware, record: &reservedRecord{engine: e, node: n}}
+	return &Task{engine: e, hardware: hardware, record: &reservedRecord{engine: e, node: n}, work: n}
 }

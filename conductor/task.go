@@ -21,6 +21,7 @@ type Task struct {
 	hardware Hardware
 	step     Step
 	record   *reservedRecord
+	work     *Node // as the work of its state began
 }
 
 // Node returns the node as of the task's last write. Do not change it.
@@ -63,16 +64,18 @@ var errLost = errors.New("the reservation was lost")
 // clone if another writer has changed the record meanwhile. It returns an error of change
 // unchanged. Any other error means that the record could not be changed; the step should return it.
 // It matches [Invalid] if change changes what the conductor alone writes, as in [Conductor.UpdateNode]. Once the
-// work has ended or waits, the task has no reservation, and Update changes nothing.
+// work has ended or waits, Update changes nothing, also while the work of the next state runs: that has a task of its
+// own.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	return t.record.update(ctx, &doubts{}, func(n *Node) error {
-		if n.Claim == "" {
+		if n.Claim == "" || !n.isAtWorkOf(t.work) {
 			return errLost
 		}
 		before := n.Clone()
 		if err := change(n); err != nil {
 			return err
 		}
+		n.Revision, n.CreatedAt = before.Revision, before.CreatedAt
 		return checkOwn(before, n)
 	})
 }

@@ -18,6 +18,7 @@ import (
 func (t *Task) run(ctx context.Context) {
 	for {
 		n := t.Node()
+		t = &Task{engine: t.engine, hardware: t.hardware, record: t.record, work: n} // a step may have kept the last one
 		if n.CleanUp != nil {
 			if err := t.cleanUpFailed(ctx); err != nil {
 				t.engine.config.Log.Warn("the clean-up after a node's failed work was abandoned", "node", n.UUID, "error", err)
