@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
@@ -171,7 +172,7 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 				r.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
-				if ended := unsure.ended(old, n, r.engine.config.Membership.Holds(old.Claim)); ended != nil {
+				if ended := unsure.ended(n, r.engine.config.Membership.Holds(old.Claim)); ended != nil {
 					r.set(ended, len(later))
 					return nil
 				}
@@ -187,38 +188,64 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 		case err == nil:
 			r.set(n, len(later))
 		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
-			unsure.add(attempt)
+			unsure.add(old, attempt)
 		}
 		return err
 	}
 }
 
 // doubts are the writes of a change whose responses were lost. Each attempt that fails may have been written, and the
-// next ones then fail because of it.
-type doubts []*Node
+// next ones then fail because of it. A store may refuse writes for days: of each attempt there is what identifies it,
+// and there are maxDoubts, the first and the newest ones. If another one was stored, its change is made again.
+type doubts struct {
+	writes []doubt
+	newest *Node
+}
 
-func (d *doubts) add(n *Node) { *d = append(*d, n) }
+const maxDoubts = 100
+
+// doubt identifies a write.
+type doubt struct {
+	updated *time.Time
+	claim   string
+	state   states.State
+	moved   []TransitionRecord // the transitions of the write
+}
+
+// add adds a write. old is the node before it.
+func (d *doubts) add(old, n *Node) {
+	if len(d.writes) == maxDoubts {
+		d.writes = slices.Delete(d.writes, 1, 2)
+	}
+	d.writes = append(d.writes, doubt{n.UpdatedAt, n.Claim, n.ProvisionState, slices.Clone(n.TransitionsSince(old))})
+	d.newest = n
+}
 
 // has reports whether a stored node results from one of the writes.
 func (d *doubts) has(stored *Node) bool {
-	return slices.ContainsFunc(*d, func(w *Node) bool {
-		return sameTime(stored.UpdatedAt, w.UpdatedAt) && stored.Claim == w.Claim && stored.ProvisionState == w.ProvisionState
+	return slices.ContainsFunc(d.writes, func(w doubt) bool {
+		return sameTime(stored.UpdatedAt, w.updated) && stored.Claim == w.claim && stored.ProvisionState == w.state
 	})
 }
 
-// ended returns the write by which this process has dropped its claim on a node, if another writer has changed the node
-// since; nil if no write is known to be stored. old is the node before the writes, and stored has another claim. The
-// write is stored if this process still holds its claims, which no other process drops then, or if the stored node has
-// the transition of the write.
-func (d *doubts) ended(old, stored *Node, holds bool) *Node {
-	i := slices.IndexFunc(*d, func(w *Node) bool {
-		moved := w.TransitionsSince(old)
-		return w.Claim == "" && (holds || len(moved) > 0 && slices.Contains(stored.Transitions, moved[len(moved)-1]))
+// ended returns the node of the write by which this process has dropped its claim on a node, if another writer has
+// changed the node since; nil if no write is known to be stored. stored has another claim. The write is stored if this
+// process still holds its claims, which no other process drops then, or if the stored node has the transition of the
+// write. But for the transitions the node is the newest write's: the writes differ in their times alone.
+func (d *doubts) ended(stored *Node, holds bool) *Node {
+	i := slices.IndexFunc(d.writes, func(w doubt) bool {
+		return w.claim == "" && len(w.moved) > 0 && slices.Contains(stored.Transitions, w.moved[len(w.moved)-1])
 	})
+	if i < 0 && holds {
+		i = slices.IndexFunc(d.writes, func(w doubt) bool { return w.claim == "" })
+	}
 	if i < 0 {
 		return nil
 	}
-	return (*d)[i]
+	n, moved := d.newest.Clone(), d.writes[i].moved
+	n.UpdatedAt = d.writes[i].updated
+	copy(n.Transitions[max(0, len(n.Transitions)-len(moved)):], moved)
+	return n
 }
 
 // updateLater defers a change to the next write, which saves one.

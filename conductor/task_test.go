@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -230,10 +231,58 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 	} {
 		var unsure doubts
 		for _, n := range test.unsure {
-			unsure.add(n)
+			unsure.add(&Node{}, n)
 		}
 		require.Equal(t, test.want, unsure.has(test.stored), name)
 	}
+}
+
+// A store that refuses the end of work for an hour costs no more memory than one that does so for two minutes.
+func TestAnHourOfRefusedWritesIsNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		task, store, _ := working(t)
+		old, unsure, attempts := task.Node(), &doubts{}, 0
+		var first *time.Time
+		refuse := func(_ context.Context, r Record) (int64, error) {
+			n, err := decodeNode(r)
+			require.NoError(t, err)
+			if attempts++; attempts == 1 {
+				first = n.UpdatedAt
+			}
+			require.LessOrEqual(t, len(unsure.writes), maxDoubts)
+			return 0, errSilent
+		}
+		store.updates = slices.Repeat([]func(context.Context, Record) (int64, error){refuse}, 3600)
+		require.NoError(t, task.record.retry(t.Context(), unsure, adds("A")))
+		require.Equal(t, 3600, attempts)
+		require.Len(t, unsure.writes, maxDoubts)
+		stored := func(at *time.Time) *Node {
+			return &Node{UpdatedAt: at, Claim: old.Claim, ProvisionState: old.ProvisionState}
+		}
+		require.True(t, unsure.has(stored(first)), "the first is the likeliest to have been stored")
+		require.True(t, unsure.has(unsure.newest))
+		last := unsure.newest.UpdatedAt.Add(-90 * time.Second)
+		require.True(t, unsure.has(stored(&last)))
+	})
+}
+
+// The transitions that are reported are the stored ones, of whichever attempt.
+func TestTheWriteThatHasEndedWorkHasItsOwnTransitions(t *testing.T) {
+	old := &Node{Claim: "ours", Transitions: []TransitionRecord{{Time: time.Unix(1, 0)}}}
+	var unsure doubts
+	var writes []*Node
+	for i := range int64(3) {
+		at, moved := time.Unix(2+i, 0), TransitionRecord{Time: time.Unix(2+i, 0), Event: states.EventDone}
+		writes = append(writes, &Node{UpdatedAt: &at, Transitions: append(old.Transitions[:1:1], moved)})
+		unsure.add(old, writes[i])
+	}
+	for _, write := range writes {
+		for _, holds := range []bool{false, true} {
+			later := append(write.Transitions[:2:2], TransitionRecord{Time: time.Unix(9, 0), Event: states.EventClean})
+			require.Equal(t, write, unsure.ended(&Node{Claim: "theirs", Transitions: later}, holds))
+		}
+	}
+	require.Equal(t, old.Transitions, old.Transitions[:1])
 }
 
 func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
