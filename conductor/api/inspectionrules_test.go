@@ -69,12 +69,22 @@ func TestAnInspectionRuleIsCreatedChangedAndDeleted(t *testing.T) {
 		require.Equal(t, []any{false}, s.do("GET", rulesPath+"?detail=true&phase=other", "1.96", "").values("inspection_rules", "sensitive"))
 		require.Equal(t, []any{8.0}, s.do("GET", rulesPath+"?fields=priority", "1.96", "").values("inspection_rules", "priority"))
 		require.Equal(t, http.StatusBadRequest, s.do("GET", rulesPath+"?sort_key=actions", "1.96", "").status)
+		for _, path := range []string{rulesPath, at} {
+			require.Equal(t, `Field(s) "nonsense" are not valid`, s.do("GET", path+"?fields=nonsense", "1.96", "").fault(), series)
+		}
+		require.Equal(t, "A rule with UUID "+uuid+" already exists.",
+			s.do("POST", rulesPath, "1.96", `{"uuid": "`+uuid+`", "actions": [{"op": "fail", "args": {"msg": "m"}}]}`).fault())
 
 		hidden := patch(`{"op": "replace", "path": "/sensitive", "value": true}`).must(http.StatusOK)
 		require.Equal(t, []any{nil, nil}, []any{hidden["actions"], hidden["conditions"]})
 		require.Nil(t, s.do("GET", at, "1.96", "").must(http.StatusOK)["actions"])
 		require.Contains(t, patch(`{"op": "replace", "path": "/sensitive", "value": false}`).fault(),
 			"Inspection rules cannot have the sensitive flag unset.")
+
+		require.Nil(t, patch(`{"op": "remove", "path": "/phase"}`).must(http.StatusOK)["phase"])
+		require.Nil(t, s.do("GET", at, "1.96", "").json()["phase"])
+		require.Equal(t, "Invalid phase: None. Valid phases are: main", patch(`{"op": "add", "path": "/priority", "value": 1}`).fault())
+		require.Equal(t, "main", patch(`{"op": "add", "path": "/phase", "value": "main"}`).must(http.StatusOK)["phase"])
 
 		require.Equal(t, http.StatusNoContent, s.do("DELETE", at, "1.96", "").status)
 		for _, method := range []string{"GET", "DELETE"} {

@@ -95,7 +95,7 @@ func (q *request) existsFault(err error) error {
 	}
 	taken := func(same func(other record) bool) bool { return slices.ContainsFunc(others, same) }
 	article := "A"
-	if strings.IndexByte("aeiou", q.word[0]) >= 0 {
+	if strings.IndexByte("AEIOU", q.noun[0]) >= 0 {
 		article = "An"
 	}
 	noun := article + " " + strings.ToLower(q.noun)

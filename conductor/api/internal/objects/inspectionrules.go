@@ -37,6 +37,7 @@ var inspectionRuleResource = complete(resource{
 	schemas: schemaRules{
 		since:     states.Hibiscus,
 		queryLast: states.Gazpacho,
+		anyFields: true,
 		oneFault: func(_ *resource, r *rest.Request) bool {
 			return r.Method == http.MethodPost && r.Series >= states.Gazpacho
 		},
@@ -48,7 +49,7 @@ var inspectionRuleResource = complete(resource{
 			return &schema.Schema{Types: []string{"integer"}, Min: "0"}
 		}, convert: toInteger},
 		{name: "sensitive", types: []string{"boolean", "null"}, zero: false},
-		{name: "phase", types: schema.TextOrNull, max: 16, zero: mainPhase},
+		{name: "phase", types: schema.TextOrNull, flags: nullable, max: 16, zero: mainPhase},
 		{name: "conditions", zero: []any{}, schema: conditionsSchema, shown: shownConditions},
 		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownActions},
 	},

@@ -112,6 +112,8 @@ func fieldsSet(q *request) (err error) {
 		switch {
 		case has && (v != nil || f.is(nullable) || q.is(patchedInPart)):
 			f.store(q.record, v)
+		case q.before != nil && f.is(nullable):
+			f.store(q.record, nil) // in place of its default
 		case has || f.storedAs == "" && !q.is(patchedInPart):
 			f.store(q.record, f.zero)
 		}

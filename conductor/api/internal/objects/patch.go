@@ -120,7 +120,8 @@ func (q *request) shownInFaults(name string, v any) any {
 }
 
 // nodeMayChange refuses a patch that moves the record to an unknown node, or to one of another owner (CVE-2026-44918).
-// Since 2026.2 both have the same fault, so that it does not disclose whether the node exists.
+// Since 2026.2 the patch may name the node, and both have the same fault, so that it does not disclose whether the node
+// exists.
 //
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func nodeMayChange(q *request) error {
@@ -132,13 +133,14 @@ func nodeMayChange(q *request) error {
 	if !has || value == before {
 		return nil
 	}
-	ident := fault.Show(value)
-	if _, err := strconv.Atoi(ident); err != nil && !rest.IsUUID(ident) {
+	ident, byName := fault.Show(value), q.r.Series >= states.Hibiscus
+	if _, err := strconv.Atoi(ident); err != nil && !byName && !rest.IsUUID(ident) {
 		return fault.Invalid("Expected a UUID or int but received %s.", ident)
 	}
 	n, err := q.r.FindNode(ident)
-	refused := err != nil && fault.Of(err).Status < http.StatusInternalServerError && q.r.Series >= states.Hibiscus
+	refused := err != nil && fault.Of(err).Status < http.StatusInternalServerError && byName
 	if err == nil {
+		q.values["node_uuid"] = n.UUID
 		old, err := q.r.FindNode(before)
 		if err != nil {
 			return fault.As400(err)
@@ -153,14 +155,5 @@ func nodeMayChange(q *request) error {
 
 // documentValid refuses patched fields that do not satisfy the schema of the resource.
 func documentValid(q *request) error {
-	if err := q.bodySchema(q.r).Validate("patch", q.values); err != nil {
-		return err
-	}
-	for i := range q.fields {
-		f := &q.fields[i]
-		if _, there := q.values[f.name]; f.is(nullable) && !there {
-			q.values[f.name] = nil // in place of its default
-		}
-	}
-	return nil
+	return q.bodySchema(q.r).Validate("patch", q.values)
 }

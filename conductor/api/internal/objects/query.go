@@ -44,6 +44,9 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 		known = append(known, link.name)
 	}
 	slices.Sort(known)
+	if x.schemas.anyFields {
+		fields = nil
+	}
 	if err := fault.OneOf(known, fields...); err != nil || order == nil {
 		return err
 	}

@@ -96,6 +96,8 @@ func (x *resource) is(flag resourceFlag) bool { return x.flags&flag != 0 }
 type schemaRules struct {
 	// since is the first of these series.
 	since states.Series
+	// anyFields leaves the fields out of the schema of a query, as Ironic does for inspection rules.
+	anyFields bool
 	// queryFields are further fields that only the schema of a query has.
 	queryFields []string
 	// unknownArgs are parameters of a list that the schema of its query does not have.
