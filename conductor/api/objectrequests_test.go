@@ -66,7 +66,10 @@ func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, "Operation not permitted.", s.do("GET", "/v1/ports?node=b&shard=one", "latest", "").fault())
-	for part, found := range map[string]int{"TH+PORT": 2, "the+a": 1, "c-th": 0} {
+	s.post("/v1/ports", `{"node_ident": "a", "address": "52:54:00:00:00:0c", "name": "c"}`)
+	for part, found := range map[string]int{
+		"TH+PORT": 2, "the+a": 1, "c-th": 0, "_": 2, "the%25port": 2, "a_th": 1, "": 3, "x&address=52:54:00:00:00:0a": 1,
+	} {
 		require.Len(t, s.do("GET", "/v1/ports?description_contains="+part, "latest", "").must(http.StatusOK)["ports"], found, part)
 	}
 	require.Len(t, s.do("GET", "/v1/portgroups/a/ports", "latest", "").must(http.StatusOK)["ports"], 0)
@@ -247,6 +250,37 @@ func TestAPatchOfAPortMayNameTheKeyOfItsNode(t *testing.T) {
 		a := s.do("PATCH", port, "latest", `[{"op": "add", "path": "/node_ident", "value": "n"}]`)
 		require.Contains(t, a.fault(), want, series)
 	}
+}
+
+func TestAPatchMayNameTheNewNodeSince2026_2(t *testing.T) {
+	t.Parallel()
+	for series, byName := range map[states.Series]bool{states.Gazpacho: false, states.Latest(): true} {
+		s := start(t, series, api.Config{})
+		node := s.create(`{"driver": "fake-hardware"}`)
+		other := s.create(`{"driver": "fake-hardware", "name": "other"}`)
+		for _, record := range []string{
+			s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`),
+			s.post("/v1/portgroups", `{"node_uuid": "`+node+`"}`),
+		} {
+			move := func(to string) reply {
+				return s.do("PATCH", record, "latest", `[{"op": "replace", "path": "/node_uuid", "value": "`+to+`"}]`)
+			}
+			if !byName {
+				require.Equal(t, "Expected a UUID or int but received other.", move("other").fault())
+				continue
+			}
+			require.Equal(t, "Unable to apply the requested node_uuid 'nosuch'. Requested value was invalid.", move("nosuch").fault())
+			require.Equal(t, other, move("other").must(http.StatusOK)["node_uuid"])
+			require.Equal(t, other, move("other").must(http.StatusOK)["node_uuid"])
+		}
+	}
+}
+
+func TestAllocationsAreNotSortedByTheFieldOfTheirRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	require.Equal(t, `The sort_key value "node" is an invalid field for sorting`,
+		s.do("GET", "/v1/allocations?sort_key=node", "latest", "").fault())
 }
 
 func TestATemplateWithTwoEqualStepsIsRefusedInTheWordsOfTheSeries(t *testing.T) {

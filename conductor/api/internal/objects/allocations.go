@@ -60,7 +60,7 @@ var allocationResource = complete(resource{
 		{name: "traits", flags: fixed, zero: []any{}, schema: listOf(traits.Schema)},
 		{name: "node_uuid", flags: readOnly | noColumn},
 		// Clients set node in a POST; responses show node_uuid.
-		{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid", schemaSince: since.AllocationBackfill},
+		{name: "node", types: schema.TextOrNull, flags: fixed | hidden | noColumn, storedAs: "node_uuid", schemaSince: since.AllocationBackfill},
 	},
 	list: listRules{
 		filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},

@@ -90,13 +90,19 @@ var nodeFilters = []filter{
 		project := a.Text("project")
 		return func(n *node) bool { return stored(n, "owner") == project || stored(n, "lessee") == project }
 	})},
-	{name: "description_contains", apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
-		pattern := like.Compile("%" + a.Text("description_contains") + "%")
-		return func(n *node) bool {
-			text, ok := stored(n, "description").(string)
-			return ok && pattern.Matches(text)
-		}
-	})},
+	{name: "description_contains", apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
+		s.where(contains("description", a.Text("description_contains")))
+		return nil
+	}},
+}
+
+// contains returns a test for the records whose field has a text that contains part, as SQL's LIKE finds it.
+func contains(field, part string) func(record) bool {
+	pattern := like.Compile("%" + part + "%")
+	return func(o record) bool {
+		text, is := stored(o, field).(string)
+		return is && pattern.Matches(text)
+	}
 }
 
 // byNodes returns a filter's function that excludes the nodes for which the test of a request returns false.

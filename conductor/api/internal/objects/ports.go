@@ -120,14 +120,15 @@ var byPortGroup = filter{
 	},
 }
 
-// byDescription filters ports by a part of their description.
+// byDescription filters ports by a part of their description. Ironic finds ports by their address without it.
+//
+// Source: add_port_filter_description_contains in ironic/db/sqlalchemy/api.py.
 var byDescription = filter{
 	name: "description_contains", since: since.PortDescription, anyVersion: true, decode: decodeText,
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
-		part := strings.ToLower(a.Text("description_contains"))
-		s.where(func(o record) bool {
-			return strings.Contains(strings.ToLower(o.(*conductor.Port).Description), part)
-		})
+		if part := a.Text("description_contains"); part != "" && !s.one {
+			s.where(contains("description", part))
+		}
 		return nil
 	},
 }
