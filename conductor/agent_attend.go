@@ -224,22 +224,23 @@ func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
-// again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning.
-func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
-	uses, err := t.engine.rules.types.usesAgent(ctx, t.hardware, t.Node(), kind.work)
-	if err != nil || !uses {
-		return err
-	}
+// again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning. endAgent
+// reports whether the tear-down was begun.
+func (t *Task) endAgent(ctx context.Context, kind *workKind) (begun bool, err error) {
 	t.record.updateLater(func(n *Node) { kind.edit(n).Current = nil })
-	if t.KeepsAgent() {
-		return nil
+	_, err = t.booter(ctx)
+	switch {
+	case err == nil && t.KeepsAgent():
+		return false, nil
+	case err == nil:
+		begun = true
+		err = t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.end.bootsInstance})
 	}
-	err = t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.end.bootsInstance})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
-		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)
+		err = fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)
 	}
-	return err
+	return begun, err
 }
 
 // resume continues the work of a node that waits.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -53,4 +54,68 @@ func TestATearDownThatFailsIsToldOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A hardware type panics in one of its answers to whether the node uses the agent, at any time after the last step.
+func TestAMachineIsTornDownAlsoIfItsHardwareTypeDoesNotAnswerFirst(t *testing.T) {
+	told, asked := 0, true
+	for call := 0; asked; call++ {
+		synctest.Test(t, func(t *testing.T) {
+			hardware := &defective{}
+			m := startMachine(t, states.Manageable, func(c *conductor.Config) {
+				hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+				c.Hardware["fake-hardware"] = hardware
+			})
+			m.clean("deploy.burnin_cpu")
+			m.boot()
+			calls := 0
+			hardware.breaks("UsesAgent", func() {
+				if calls++; calls == call+1 {
+					panic("a defect")
+				}
+			})
+			m.set(func(a *agentProgram) { a.commands[len(a.commands)-1]["command_status"] = "SUCCEEDED" })
+			for range 2 { // the first heartbeat may meet the defect
+				_ = m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{From: agentAt, CallbackURL: "http://10.0.0.7:9999", AgentToken: m.token})
+				synctest.Wait()
+			}
+			asked = calls > call
+			n := m.settle(m.n)
+			require.Empty(t, n.Reservation)
+			require.Nil(t, n.CleanUp)
+			power, err := m.fake.PowerState(m.ctx, n)
+			require.NoError(t, err)
+			switch {
+			case strings.HasPrefix(n.LastError, "Failed to tear down from cleaning for node "+n.UUID+", reason: "+
+				"the hardware type could not be asked for its use of the agent: "):
+				told++
+				require.Equal(t, states.CleanFail, n.ProvisionState)
+				require.Empty(t, n.Fault, "no step has failed")
+				require.Equal(t, states.PowerOff, power)
+			case n.ProvisionState == states.Manageable:
+				require.Equal(t, states.PowerOff, power)
+			default: // a step has failed, whose machine stays as it is
+				require.Equal(t, "clean failure", n.Fault, n.LastError)
+			}
+		})
+	}
+	require.Positive(t, told)
+}
+
+func TestAMachineWhoseHardwareTypeNoLongerKnowsOfTheAgentIsNotClean(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.burnin_cpu", "deploy.hold")
+		m.boot()
+		require.Equal(t, states.CleanHold, m.end("SUCCEEDED", "").ProvisionState)
+		require.NoError(t, m.Put(m.ctx, m.n.UUID, func(n *conductor.Node) { n.Interfaces = map[string]string{"deploy": "fake"} }))
+		m.request(m.n, "unhold")
+		n := m.settle(m.n)
+		if n.ProvisionState == states.CleanWait {
+			require.NoError(t, m.Resume(m.ctx, m.n.UUID, nil))
+			n = m.settle(m.n)
+		}
+		m.requireState(n, states.CleanFail, "Failed to tear down from cleaning for node "+n.UUID+
+			", reason: the hardware type does not use the agent any more for the work clean")
+	})
 }

@@ -36,7 +36,8 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.runSteps(ctx, kind)
 	}
 	if err == nil && kind.of(t.Node()).Prepared {
-		if err = t.endAgent(ctx, kind); err != nil && ctx.Err() == nil {
+		begun := false
+		if begun, err = t.endAgent(ctx, kind); begun && err != nil && ctx.Err() == nil {
 			return result{event: states.EventFail, err: err, edit: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
 		}
 	}
