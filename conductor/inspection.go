@@ -30,6 +30,9 @@ func (t *Task) StoreInspection(
 	ctx context.Context, inventory, pluginData map[string]any, macs []string, describe func(*Node),
 ) error {
 	inventory, pluginData = errtext.Object(inventory), errtext.Object(pluginData)
+	if pluginData == nil {
+		pluginData = map[string]any{} // the hooks add theirs
+	}
 	// The update fails if the task has lost its node.
 	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
 		return err

@@ -185,3 +185,18 @@ func TestAnInspectionLeavesPXEEnabledAsItIsIfConfigured(t *testing.T) {
 		})
 	}
 }
+
+func TestAnInspectionByTheBMCNeedsNoPluginData(t *testing.T) {
+	for series := range states.AllSeries() {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, outOfBand(series, func(ctx context.Context, task *conductor.Task) error {
+				inventory := map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}}}
+				return task.StoreInspection(ctx, inventory, nil, nil, func(*conductor.Node) {})
+			}))
+			n := f.node(states.Manageable)
+			f.request(n, "inspect")
+			got := f.settle(n)
+			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+		})
+	}
+}
