@@ -185,7 +185,7 @@ type Config struct {
 	// node. Run waits for the calls when it ends, so OnTransition must return, and must not wait for Run.
 	//
 	// A transition is not reported if the process dies before the call; if the response to its write was lost, unless
-	// a retry of the write finds it stored; and if more than 100 transitions of the node wait for a call that does not
+	// a read that follows or a retry of the write finds it stored; and if more than 100 transitions of the node wait for a call that does not
 	// return: the oldest are then dropped, which is logged. The node's record has its last transitions, see
 	// [Node.TransitionsSince]. Before Run and after it all requests for transitions are refused; one that is still in
 	// flight when Run returns calls OnTransition itself.

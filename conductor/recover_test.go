@@ -244,18 +244,21 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 }
 
 func TestARequestWhoseWriteReturnedAnErrorIsStillDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &faulty{Memory: &conductor.Memory{}}
-		f := start(t, func(c *conductor.Config) { c.Store = store })
-		n := f.node(states.Enroll)
-		store.after.Store(true)
-		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), errDisk)
-		store.after.Store(false)
-		bubble.Sleep(2 * time.Minute)
-		got := f.settle(n)
-		require.Equal(t, states.Manageable, got.ProvisionState)
-		require.Empty(t, got.Reservation)
-	})
+	for name, outage := range map[string]time.Duration{"a read finds it": 0, "no read is answered": time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &interrupted{}
+			f := start(t, func(c *conductor.Config) { c.Store = store })
+			n := f.node(states.Enroll)
+			store.updated.Store(conductor.KindNode, func() error { store.silent(outage); return errNoResponse })
+			err := f.Provision(f.ctx, n.UUID, f.provision("manage"))
+			require.Equal(t, outage > 0, errors.Is(err, errNoResponse), name)
+			require.Equal(t, outage == 0, err == nil, name)
+			bubble.Sleep(2 * time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.Manageable, got.ProvisionState)
+			require.Empty(t, got.Reservation)
+		})
+	}
 }
 
 func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {

@@ -3,8 +3,10 @@
 package conductor
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -194,20 +196,49 @@ func (e *engine) moved(earlier, n *Node) {
 	}
 }
 
-// edit is fleet.edit for a change that may move the node.
+// edit is fleet.edit for a change that may move the node. A write whose response was lost is looked for once.
 func (e *engine) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
 	write := e.transitions.Writing()
 	defer write.End()
+	var old, attempt *Node // of a write in flight
 	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
 		write.End() // an earlier attempt has met a conflict
+		old, attempt = n.Clone(), nil
 		err := change(n)
 		if err == nil {
 			write.Begin(n.UUID, n.Revision)
+			attempt = n
 		}
 		return err
 	})
+	if err != nil && attempt != nil && !errors.As(err, new(*Error)) && !errors.Is(err, ErrTooLarge) {
+		if stored := e.fleet.stored(ctx, attempt); stored != nil {
+			before, n, err = old, stored, nil
+		}
+	}
 	if err == nil {
 		e.moved(before, n)
 	}
 	return before, n, err
+}
+
+// stored returns a node as it is stored if a write whose response was lost has stored it, and nobody has written it
+// since; otherwise nil.
+func (f *fleet) stored(ctx context.Context, attempt *Node) *Node {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	want, err := encodeNode(attempt)
+	if err != nil {
+		return nil
+	}
+	got, err := f.load(ctx, KindNode, attempt.UUID)
+	if err != nil || got.Revision == attempt.Revision || !bytes.Equal(got.Value, want.Value) {
+		return nil
+	}
+	n, err := decodeNode(got)
+	if err != nil {
+		return nil
+	}
+	f.nodes.Replace(n)
+	return n
 }

@@ -40,6 +40,7 @@ var equivalent = []struct {
 		"conductor/power_sync.go engine.callPower: defer cancel() => removed",
 		"conductor/power_sync.go powerRounds.handle: defer cancel(nil) => removed",
 		"conductor/task.go reservedRecord.retry: cancel() => removed",
+		"conductor/transition.go fleet.stored: defer cancel() => removed",
 		"conductor/work.go Task.verify: defer cancel() => removed",
 		"powersync/report.go reporter.callBack: defer cancel() => removed",
 		"powersync/reservation.go reservations.release: defer cancel() => removed",
