@@ -52,6 +52,18 @@ func (s view) isChosen(id string) bool {
 	return ok && chosen.ID == s.id
 }
 
+// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner or,
+// since that needs no hardware type, the conductor that is chosen for a node that nobody owns.
+//
+// Source: prepare_host in ironic/conductor/base_manager.py, which drops reservations whatever the driver is.
+func (s view) findsOrphan(n *Node) bool {
+	if n.Reservation == "" || isMember(s.members, n.Claim) {
+		return false
+	}
+	owner, ok := s.owner(n)
+	return ok && owner.ID == s.id || !ok && s.isChosen(n.UUID)
+}
+
 // owns reports whether this conductor owns a node.
 func (s view) owns(n *Node) bool {
 	owner, ok := s.owner(n)

@@ -39,10 +39,10 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 			return work
 		}
 		return release
+	case m.findsOrphan(n):
+		return failOrphan
 	case !m.owns(n):
 		return nothing
-	case n.Reservation != "" && !isMember(m.members, n.Claim):
-		return failOrphan
 	case n.Reservation != "":
 		return nothing
 	case n.TargetPower != states.NoPower: // which is stored together with a reservation

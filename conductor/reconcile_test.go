@@ -15,6 +15,7 @@ import (
 // situation is one input of reconcile.
 type situation struct {
 	state       states.State
+	id          string // me is chosen for "a", another for "b"
 	claim       string // "", "me", "another" or "dead"
 	owner       string // "me", "another" or "": no member has the hardware type
 	power       states.Power
@@ -25,17 +26,19 @@ type situation struct {
 
 const patience = time.Hour
 
-// everySituation calls check for each state, claim, owner, power request, time and maintenance.
+// everySituation calls check for each state, ID, claim, owner, power request, time and maintenance.
 func everySituation(check func(situation)) {
 	var s situation
 	for s.state = range states.AllStates() {
-		for _, s.claim = range []string{"", "me", "another", "dead"} {
-			for _, s.owner = range []string{"me", "another", ""} {
-				for _, s.power = range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
-					for _, s.waited = range []time.Duration{-1, 0, patience - 1, patience, 2 * patience} {
-						for _, s.maintenance = range []bool{false, true} {
-							for _, s.cleanUp = range []bool{false, true} {
-								check(s)
+		for _, s.id = range []string{"a", "b"} {
+			for _, s.claim = range []string{"", "me", "another", "dead"} {
+				for _, s.owner = range []string{"me", "another", ""} {
+					for _, s.power = range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
+						for _, s.waited = range []time.Duration{-1, 0, patience - 1, patience, 2 * patience} {
+							for _, s.maintenance = range []bool{false, true} {
+								for _, s.cleanUp = range []bool{false, true} {
+									check(s)
+								}
 							}
 						}
 					}
@@ -48,7 +51,9 @@ func everySituation(check func(situation)) {
 // decided returns what reconcile decides.
 func (s situation) decided() action {
 	now := time.Date(2026, 11, 22, 4, 5, 6, 0, time.UTC)
-	n := &Node{UUID: "a", Driver: "driver", ProvisionState: s.state, Claim: s.claim, TargetPower: s.power, Maintenance: s.maintenance}
+	n := &Node{
+		UUID: s.id, Driver: "driver", ProvisionState: s.state, Claim: s.claim, TargetPower: s.power, Maintenance: s.maintenance,
+	}
 	if s.cleanUp {
 		n.CleanUp = &CleanUp{PowerOff: true}
 	}
@@ -61,6 +66,7 @@ func (s situation) decided() action {
 	}
 	v := view{id: "me", members: []Member{{ID: "me", Hostname: "host of me"}, {ID: "another", Hostname: "host of another"}}}
 	for i := range v.members {
+		v.members[i].Drivers = []string{"another driver"}
 		if v.members[i].ID == s.owner {
 			v.members[i].Drivers = []string{"driver"}
 		}
@@ -107,6 +113,10 @@ var reconcileRules = []struct {
 		func(s situation) bool { return s.claim == "me" && s.working() },
 	},
 	{release, "a reservation of this process without work", func(s situation) bool { return s.claim == "me" }},
+	{
+		failOrphan, "a dead process had a node that nobody owns, for which this process is chosen",
+		func(s situation) bool { return s.claim == "dead" && s.owner == "" && s.id == "a" },
+	},
 	{nothing, "another conductor owns the node, or none", func(s situation) bool { return s.owner != "me" }},
 	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
 	{failOrphan, "a dead process had the node", func(s situation) bool { return s.claim == "dead" }},
