@@ -253,8 +253,8 @@ func checkProperties(n *Node) error {
 }
 
 // DeleteNode deletes a node with all objects that belong to it, such as its ports and its
-// history. The error matches [Locked], [WrongState], [Associated], [IsProtected] or
-// [NotFound], or is the store's.
+// history. Before Run the objects are left to a check of a conductor that runs. The error matches [Locked],
+// [WrongState], [Associated], [IsProtected] or [NotFound], or is the store's.
 //
 // Source: destroy_node in ironic/conductor/manager.py.
 func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {

@@ -53,6 +53,31 @@ func TestAConductorWhoseRunHasEndedCreatesAndDeletesNodesWithoutAWait(t *testing
 	})
 }
 
+// The objects of a node that is deleted before Run are deleted when they are read.
+func TestANodeIsDeletedWithoutAWaitBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		n, err := c.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+		require.NoError(t, err)
+		_, err = c.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
+		require.NoError(t, err)
+		begin := time.Now()
+		require.NoError(t, c.DeleteNode(t.Context(), n.UUID))
+		require.Zero(t, time.Since(begin))
+		runToEnd(t, store, func(c *conductor.Conductor) {
+			ports, err := c.ObjectsOf(t.Context(), conductor.KindPort, n.UUID)
+			require.NoError(t, err)
+			require.Len(t, ports, 1)
+			time.Sleep(time.Hour)
+			ports, err = c.ObjectsOf(t.Context(), conductor.KindPort, n.UUID)
+			require.NoError(t, err)
+			require.Empty(t, ports)
+		})
+	})
+}
+
 func TestTheEndOfRunEndsTheCreationOfANodeThatWaitsForAWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		created := make(chan error)
