@@ -81,7 +81,8 @@ func (c *Conductor) DefaultGroup() string {
 
 // CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are filled in. The caller chooses
 // the provision state, see [states.APIVersion.InitialState], and checks the forms of UUID and name, as package api does
-// for its clients' versions. What is left of a deleted node with the same UUID is deleted first, if the Conductor runs.
+// for its clients' versions. A reservation whose claim is no member's, and a target power state without a reservation,
+// are dropped at a check. What is left of a deleted node with the same UUID is deleted first, if the Conductor runs.
 // The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if n == nil {
