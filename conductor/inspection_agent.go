@@ -219,7 +219,11 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
-	return t.record.conclude(ctx, failure, func(n *Node, tooLarge error) error {
+	before := t.Node()
+	err = t.record.conclude(ctx, failure, func(n *Node, tooLarge error) error {
+		if !n.isAtWorkOf(before) {
+			return errEnded
+		}
 		if failure = cmp.Or(tooLarge, failure); tooLarge == nil {
 			change(n)
 		}
@@ -232,6 +236,10 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		}
 		return err
 	})
+	if errors.Is(err, errEnded) { // by an earlier attempt
+		return nil
+	}
+	return err
 }
 
 // inspected returns the node of an agent's inventory. It has the UUID, unless that is empty, and the ports with the MAC

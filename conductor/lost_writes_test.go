@@ -93,3 +93,39 @@ func TestATransitionWhoseResponseWasLostIsKnownLikeAnyOther(t *testing.T) {
 		}
 	}
 }
+
+// The data of an inspection are stored, the response is lost, and another writer changes the node before they are stored
+// again. The inspection goes on, and the repetition does not end it.
+func TestTheDataOfAnInspectionContinueItOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, r, ran := &answering{}, &reports{t: t}, 0
+		f := start(t, func(c *conductor.Config) {
+			withReal(map[states.Work][]conductor.Step{states.WorkInspect: {{
+				Interface: "inspect", Step: "inspect_hardware", Priority: 100,
+				Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+			}, {
+				Interface: "inspect", Step: "inspect_later", Priority: 50,
+				Run: func(context.Context, *conductor.Task) error { ran++; return nil },
+			}}})(c)
+			c.Store, c.SkipPowerSync, c.OnTransition = store, true, r.during(func(conductor.Transition) {})
+		})
+		n := f.inspecting(nil, "52:54:00:00:00:0a")
+		store.answer = once(states.Inspecting, func() {
+			require.NoError(t, f.Put(f.ctx, n.UUID, func(n *conductor.Node) { n.Description = "X" }))
+		})
+		data := map[string]any{"inventory": map[string]any{"interfaces": []any{
+			map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"},
+		}}}
+		_, _, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, false)
+		require.NoError(t, err)
+		got := f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+		require.Equal(t, "X", got.Description)
+		require.Equal(t, []string{
+			"manageable --inspect--> inspecting", "inspecting --wait--> inspect wait",
+			"inspect wait --resume--> inspecting", "inspecting --done--> manageable",
+		}, r.all())
+		require.Equal(t, 1, ran)
+		require.Zero(t, f.Stats().BusyWorkers)
+	})
+}
