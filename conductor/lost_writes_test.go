@@ -129,3 +129,22 @@ func TestTheDataOfAnInspectionContinueItOnce(t *testing.T) {
 		require.Zero(t, f.Stats().BusyWorkers)
 	})
 }
+
+// The abort of a service has two transitions.
+func TestBothTransitionsOfOneWriteAreReportedThoughTheRecordKeepsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reports{t: t}
+		f := start(t, func(c *conductor.Config) {
+			c.MaxTransitions, c.OnTransition = 1, r.during(func(conductor.Transition) {})
+		})
+		n := f.node(states.ServiceWait)
+		f.request(n, "abort")
+		got := f.settle(n)
+		require.Equal(t, states.Active, got.ProvisionState)
+		require.Equal(t, []string{"service wait --abort--> service failed", "service failed --abort--> active"}, r.all())
+		f.request(n, "service")
+		got = f.settle(n)
+		require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+		require.Len(t, got.Transitions, 1)
+	})
+}

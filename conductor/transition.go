@@ -128,7 +128,7 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 		}
 		n.Transitions = append(n.Transitions, t)
 	}
-	if over := len(n.Transitions) - b.config.MaxTransitions; over > 0 {
+	if over := len(n.Transitions) - max(b.config.MaxTransitions, len(rows)); over > 0 {
 		n.Transitions = n.Transitions[over:]
 	}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError

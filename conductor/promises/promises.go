@@ -153,7 +153,8 @@ func (r Rules) added(before, after *Version) (added []conductor.TransitionRecord
 		}
 	}
 	want := slices.Concat(before.Transitions, added)
-	if want = want[max(0, len(want)-cmp.Or(r.MaxTransitions, conductor.DefaultMaxTransitions)):]; !slices.Equal(want, after.Transitions) {
+	keeps := max(len(added), cmp.Or(r.MaxTransitions, conductor.DefaultMaxTransitions))
+	if want = want[max(0, len(want)-keeps):]; !slices.Equal(want, after.Transitions) {
 		return added, "a transition was lost, or changed"
 	}
 	if len(added) == 0 {
