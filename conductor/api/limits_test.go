@@ -60,6 +60,11 @@ func TestBadBodies(t *testing.T) {
 			`[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`,
 			400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999', 'value': 1}'. " +
 				"Reason: '99999999999999999999' is not a valid sequence index"},
+		{"an index with a zero", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/m", "value": [1]}, {"op": "replace", "path": "/extra/m/00", "value": 2}]`, 200, ""},
+		{"an index with a sign", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/m", "value": [1]}, {"op": "replace", "path": "/extra/m/-0", "value": 2}]`, 400,
+			"Couldn't apply patch '{'op': 'replace', 'path': '/extra/m/-0', 'value': 2}'. Reason: '-0' is not a valid sequence index"},
 		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400,
 			"Couldn't apply patch '{'op': 'add', 'path': '/description/a', 'value': 1}'. " +
 				"Reason: Document '<class 'NoneType'>' does not support indexing, must be mapping/sequence or support __getitem__"},

@@ -13,6 +13,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+func TestASemicolonIsNoSeparatorOfAQuery(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	require.Equal(t, "Unexpected arguments: limit;x", s.do("GET", "/v1/nodes?limit;x=1", "latest", "").fault())
+	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes?owner=a;b", "latest", "").status)
+}
+
 func TestHEADOfTheVersionIsAnsweredSince2024_2(t *testing.T) {
 	for series, status := range map[states.Series]int{states.Caracal: 405, states.Dalmatian: 200, states.Latest(): 200} {
 		s := start(t, series, api.Config{})

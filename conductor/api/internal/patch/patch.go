@@ -337,7 +337,7 @@ func (a *applier) applyToList(op Operation, list []any, name string, below []str
 		return append(list, op.value), ""
 	case name == "-" && last && op.Op == "replace":
 		return nil, "'path' with '-' can't be applied to 'replace' operation"
-	case err != nil || strconv.Itoa(index) != name || index < 0:
+	case err != nil || strings.Trim(name, "0123456789") != "": // zeros may lead
 		return nil, "'" + name + "' is not a valid sequence index"
 	case !last && index >= len(list):
 		return nil, "index '" + name + "' is out of bounds"

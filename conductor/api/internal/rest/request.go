@@ -110,7 +110,7 @@ func parseQuery(raw string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil
 	}
-	query, err := url.ParseQuery(raw)
+	query, err := url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B")) // as in Python, a semicolon is no separator
 	if err != nil {
 		return nil, fault.Invalid("The query is malformed: names and values must be URL-encoded, with & in between.")
 	}
