@@ -4,7 +4,6 @@ package hardware_test
 
 import (
 	"io"
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"os"
@@ -266,42 +265,6 @@ func TestAFailedDeploymentOfARamdiskEjectsItsCD(t *testing.T) {
 	require.NotContains(t, n.LastError, "clean up")
 	require.Contains(t, changes(server), "POST "+insertPath)
 	require.Empty(t, server.Media("CD"))
-}
-
-// Some BMCs refuse to eject an image, and insert another one all the same.
-func TestAnImageThatTheBMCKeepsFailsNoDeployment(t *testing.T) {
-	const other = "/redfish/v1/Managers/bmc/VirtualMedia/old"
-	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Profile.ManagerSlots = []bmctest.Slot{{ID: "CD", MediaTypes: []string{"CD"}}, {ID: "old", MediaTypes: []string{"CD"}}}
-	})
-	server.AddFault(bmctest.Fault{On: other, Do: bmctest.StaleMedia("http://images.example/old.iso")})
-	server.AddFault(bmctest.Fault{On: other + "/Actions/VirtualMedia.EjectMedia", Do: bmctest.Status(http.StatusInternalServerError)})
-	var log lockedBuffer
-	s := start(t, hardware.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, image, server.Media("CD"))
-	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-	n = s.settle(n)
-	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Empty(t, server.Media("CD"))
-	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
-	require.Equal(t, 1, log.count("a BMC does not eject the image"))
-
-	n = s.request(n, "deleted")
-	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
-	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
-	n, err := s.Node(t.Context(), n.UUID)
-	require.NoError(t, err)
-	require.Contains(t, n.LastError, "eject", "a client asks for the ejection itself")
-
-	server.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.Status(http.StatusForbidden),
-		If: func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "InsertMedia") }})
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployFail, n.ProvisionState)
-	require.Contains(t, n.LastError, "insert virtual media")
-	require.Contains(t, n.LastError, "eject virtual media")
 }
 
 func TestAFailedInsertionBootsNothing(t *testing.T) {

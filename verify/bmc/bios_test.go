@@ -158,48 +158,6 @@ func TestBIOSSettingsThatTheRegistryExcludesAreNotSent(t *testing.T) {
 	}
 }
 
-// The registry of an iDRAC has settings that are read-only while the system profile is not "Custom".
-func TestAReadOnlyBIOSSettingIsSetBesideTheOneThatMakesItSo(t *testing.T) {
-	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: registry + "/registry.json", Do: changeObject("dependencies", func(o map[string]any) {
-		entries := o["RegistryEntries"].(map[string]any)
-		for _, attribute := range entries["Attributes"].([]any) {
-			if a := attribute.(map[string]any); a["AttributeName"] == "BootTimeout" || a["AttributeName"] == "QuietBoot" {
-				a["ReadOnly"] = true
-			}
-		}
-		depends := func(from, to, property string) any {
-			return map[string]any{"Type": "Map", "DependencyFor": to, "Dependency": map[string]any{
-				"MapToAttribute": to, "MapToProperty": property, "MapToValue": true,
-				"MapFrom": []any{map[string]any{"MapFromAttribute": from, "MapFromValue": "Balanced"}},
-			}}
-		}
-		entries["Dependencies"] = []any{depends("PowerProfile", "BootTimeout", "ReadOnly"), depends("HyperThreading", "BootTimeout", "Hidden"),
-			depends("PowerProfile", "Unknown", "ReadOnly"), 7}
-	})})
-	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
-	for _, test := range []struct {
-		values map[string]any
-		sent   bool
-		err    error
-	}{
-		{map[string]any{"BootTimeout": 30}, false, verify.Misconfigured},
-		{map[string]any{"BootTimeout": 30, "HyperThreading": "Disabled"}, false, verify.Misconfigured},
-		{map[string]any{"QuietBoot": false, "PowerProfile": "Performance"}, false, verify.Misconfigured},
-		{map[string]any{"BootTimeout": "301", "PowerProfile": "Performance"}, false, verify.Misconfigured},
-		{map[string]any{"BootTimeout": "5", "QuietBoot": true, "SystemSerialNumber": server.BIOS("1")["SystemSerialNumber"]}, false, nil},
-		{map[string]any{"SystemSerialNumber": server.BIOS("1")["SystemSerialNumber"], "AssetTag": "a"}, true, nil},
-		{map[string]any{"BootTimeout": 30, "PowerProfile": "Performance"}, true, nil},
-	} {
-		sent, err := d.SetBIOS(t.Context(), "node", test.values)
-		require.ErrorIs(t, err, test.err, "%v", test.values)
-		require.Equal(t, test.sent, sent, "%v", test.values)
-	}
-	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerRebooting))
-	now := server.BIOS("1")
-	require.Equal(t, []any{30, "Performance", "a"}, []any{now["BootTimeout"], now["PowerProfile"], now["AssetTag"]})
-}
-
 func TestASettingsObjectMayShowOnlyWhatIsPending(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{Method: "GET", On: systemPath + "/Bios/Settings", Do: changeObject("none", func(o map[string]any) {
