@@ -111,6 +111,7 @@ func TestTheDataOfAnInspectionContinueItOnce(t *testing.T) {
 		})
 		n := f.inspecting(nil, "52:54:00:00:00:0a")
 		store.answer = once(states.Inspecting, func() {
+			time.Sleep(time.Second) // the other write has another time
 			require.NoError(t, f.Put(f.ctx, n.UUID, func(n *conductor.Node) { n.Description = "X" }))
 		})
 		data := map[string]any{"inventory": map[string]any{"interfaces": []any{
