@@ -67,15 +67,19 @@ func (h history) notCleanedUp(ctx context.Context, n *Node, c CleanUp) {
 	}
 }
 
-// orphan adds to a node's history that the process that worked on it has died.
+// orphan adds to a node's history that the process that worked on it has died. Ironic has other types of events if a
+// conductor of the same name finds it, and then no entry for a power request.
 //
 // Source: _check_orphan_nodes in ironic/conductor/manager.py and _fail_transient_state in
 // ironic/conductor/base_manager.py.
 func (h history) orphan(ctx context.Context, before, n *Node) {
+	restarted := before.Reservation == h.config.Name
 	switch {
-	case n.ProvisionState == before.ProvisionState && before.TargetPower == states.NoPower:
+	case n.ProvisionState == before.ProvisionState && (before.TargetPower == states.NoPower || restarted):
 	case n.ProvisionState == before.ProvisionState:
 		h.failed(ctx, before, n, "takeover")
+	case restarted:
+		h.failed(ctx, before, n, "transition")
 	default:
 		h.failed(ctx, before, n, kindOf(before.ProvisionState).texts.orphanType)
 	}

@@ -23,7 +23,7 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 	tests := []struct {
 		from, to    states.State
 		maintenance bool
-		event       string // of the history, as in Ironic's _check_orphan_nodes and _fail_transient_state
+		event       string // of the history after a take-over, as in Ironic's _check_orphan_nodes
 	}{
 		{from: states.Deploying, to: states.DeployFail, maintenance: true, event: "takeover"},
 		{from: states.Verifying, to: states.Enroll, event: "transition"},
@@ -39,19 +39,20 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 		{from: states.Active, to: states.Active},
 	}
 	for _, test := range tests {
-		for _, power := range []states.Power{states.NoPower, states.PowerOff} {
+		for i, power := range []states.Power{states.NoPower, states.PowerOff, states.NoPower, states.PowerOff} {
+			died := []string{"beta", "beta", "alpha", "alpha"}[i]
 			synctest.Test(t, func(t *testing.T) {
 				store := &conductor.Memory{}
 				seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 				require.NoError(t, err)
 				n, err := seed.CreateNode(context.Background(), &conductor.Node{
 					Driver: "fake-hardware", ProvisionState: test.from, Maintenance: test.maintenance,
-					Reservation: "alpha", Claim: "a process that died", TargetPower: power, LastError: "an older error",
+					Reservation: died, Claim: "a process that died", TargetPower: power, LastError: "an older error",
 				})
 				require.NoError(t, err)
 
 				f := start(t, func(c *conductor.Config) {
-					c.Store, c.SkipPowerSync = store, true
+					c.Name, c.Store, c.SkipPowerSync = "alpha", store, true
 					c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error {
 						return errors.New("nothing is to be done")
 					}
@@ -60,16 +61,23 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 				require.Equal(t, test.to, got.ProvisionState)
 				require.Empty(t, got.Reservation)
 				require.Equal(t, states.NoPower, got.TargetPower)
+				var entries []string
+				switch {
+				case test.event != "" && died == "alpha": // as in _fail_transient_state
+					entries = []string{"ERROR transition"}
+				case test.event != "":
+					entries = []string{"ERROR " + test.event}
+				case power != states.NoPower && died == "beta":
+					entries = []string{"ERROR takeover"}
+				}
+				require.Equal(t, entries, f.entries(n), "%v of %s", test.from, died)
 				switch {
 				case test.event != "":
 					require.NotEqual(t, "an older error", got.LastError)
-					require.Equal(t, []string{"ERROR " + test.event}, f.entries(n))
 				case power != states.NoPower:
 					require.Equal(t, "the power state was being changed when the conductor that did it died", got.LastError)
-					require.Equal(t, []string{"ERROR takeover"}, f.entries(n))
 				default:
 					require.Equal(t, "an older error", got.LastError)
-					require.Empty(t, f.entries(n))
 				}
 			})
 		}
