@@ -101,14 +101,14 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// forgetful is hardware that accepts some requests for power, and does nothing.
-type forgetful struct {
+// idlePower is hardware that accepts some requests for power, and does nothing.
+type idlePower struct {
 	*conductor.Fake
 	times int
 	asked []time.Time
 }
 
-func (d *forgetful) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+func (d *idlePower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	d.asked = append(d.asked, time.Now())
 	if len(d.asked) <= d.times {
 		return nil
@@ -131,7 +131,7 @@ func TestAMachineThatStaysOffIsSwitchedOnOnceMore(t *testing.T) {
 		{9, 1, states.PowerOn, states.PowerSoftOff, states.PowerOn},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			hardware := &forgetful{Fake: &conductor.Fake{}, times: test.times}
+			hardware := &idlePower{Fake: &conductor.Fake{}, times: test.times}
 			f := start(t, func(c *conductor.Config) {
 				c.SkipPowerSync, c.Power.Timeout, c.Power.SoftTimeout = true, 20*time.Second, 20*time.Second
 				require.NoError(t, hardware.Fake.SetPower(t.Context(), &conductor.Node{UUID: uuid}, test.before))
