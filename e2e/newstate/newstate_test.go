@@ -74,9 +74,8 @@ var listed = strings.Join([]string{
 	"LabelsOfDOTHaveNoNotes", "NodesWalkAsUpstreams",
 }, "|")
 
-// listedWaits are the tests with a list of the waiting states. The search of TestThePlanReachesTheGoal knows no request
-// that ends work in progress: it takes manageable for out of reach in adopt wait, whose abort leads there.
-const listedWaits = "WaitingNodesFailOnce|ReconcileFollowsTheRules|OnlyWorkThatWaited|HaveExpectedTimes|ThePlanReachesTheGoal"
+// listedWaits are the tests with a list of the waiting states.
+const listedWaits = "WaitingNodesFailOnce|ReconcileFollowsTheRules|OnlyWorkThatWaited|HaveExpectedTimes"
 
 func TestANewStateOfAWorkCostsItsRowsAndWords(t *testing.T) {
 	for folder, tests := range packages {

@@ -113,7 +113,10 @@ func TestThePlanReachesTheGoal(t *testing.T) {
 				}
 				continue
 			}
-			if !reachable && here.stage == plan.Open {
+			// The search knows no request that ends work in progress. That a route exists after such a request is for
+			// checkSent.
+			endsWork := step.Action == plan.Send && c.table.Unstable().Has(here.state)
+			if !reachable && !endsWork && here.stage == plan.Open {
 				require.Fail(c.t, "not blocked though there is no route", g.describe(i))
 			}
 		}
