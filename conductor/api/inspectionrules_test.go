@@ -26,6 +26,9 @@ func TestAnInspectionRuleIsCreatedChangedAndDeleted(t *testing.T) {
 		require.Equal(t, "The API version does not allow inspection rules", refused.fault())
 		require.Equal(t, series >= states.Flamingo, strings.Contains(refused.body, "faultstring"), series)
 		require.Equal(t, http.StatusMethodNotAllowed, s.do("POST", rulesPath, "1.95", "{}").status)
+		refused = s.do("PUT", rulesPath, "1.95", "")
+		require.Equal(t, http.StatusMethodNotAllowed, refused.status)
+		require.Equal(t, series >= states.Flamingo, refused.header.Get("Allow") == "DELETE, GET, PATCH, POST", series)
 
 		made := s.do("POST", rulesPath, "1.96", `{"actions": [{"op": "set-plugin-data", "args": ["a", 1], "x": 5, "loop": []},
 			{"op": "fail", "args": ["a"], "loop": [1], "multiple": "all"}],

@@ -423,6 +423,23 @@ func TestABIOSSettingIsShownByItsName(t *testing.T) {
 	require.Equal(t, []any{[]any{}, nil}, []any{noise["allowable_values"], noise["unique"]})
 }
 
+func TestTheNameOfABIOSSettingIsCheckedSince2025_2(t *testing.T) {
+	t.Parallel()
+	for series, want := range map[states.Series]string{
+		states.Epoxy:    "Node missing could not be found.",
+		states.Flamingo: "Schema error: 'a b' does not match '(?i)^[A-Z0-9-._~]+$'",
+	} {
+		require.Equal(t, want, start(t, series, api.Config{}).do("GET", "/v1/nodes/missing/bios/a%20b", "latest", "").fault())
+	}
+}
+
+func TestAllWrongDevicesOfVirtualMediaAreNamed(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	require.Equal(t, "Invalid device type(s) usb, x (valid are disk, cdrom, floppy)",
+		s.do("DELETE", "/v1/nodes/missing/vmedia?device_types=usb,cdrom,x", "latest", "").fault())
+}
+
 func TestASeriesHasThePartsOfItsLastVersion(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Xena, api.Config{}) // ends with 1.78, the first version with the history of nodes

@@ -66,7 +66,14 @@ func biosQueryInSchema(r *rest.Request, fields rest.FieldSet) error {
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-func showBIOS(r *rest.Request, n *node) (rest.Answer, error) {
+func showBIOS(r *rest.Request) (rest.Answer, error) {
+	if name := r.Param(1); r.Series >= states.Flamingo && !rest.IsName(name) {
+		return rest.Answer{}, fault.Invalid("Schema error: %s does not match '(?i)^[A-Z0-9-._~]+$'", fault.Repr(name))
+	}
+	n, err := r.PathNode(r.QueryArgs())
+	if err != nil {
+		return rest.Answer{}, err
+	}
 	i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == r.Param(1) })
 	if i < 0 {
 		return rest.Answer{}, fault.NotFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, fault.Show(r.Param(1)))

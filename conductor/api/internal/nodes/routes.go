@@ -91,7 +91,7 @@ func parts(s *rest.Service) map[string]rest.Part {
 		}}},
 		"bios": {Since: since.BIOS, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: listBIOS},
-			rest.One: {Serve: withNode(showBIOS), NoArgs: true, Idents: []string{"setting_name"}},
+			rest.One: {Serve: showBIOS, NoArgs: true, Idents: []string{"setting_name"}},
 		}}},
 		"history": {Since: since.History, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: listHistory},

@@ -72,10 +72,9 @@ func vmediaSchema(series states.Series) *schema.Schema {
 func detachVmedia(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("device_types")
 	devices := a.List("device_types")
-	for _, device := range devices {
-		if a.Err == nil && !slices.Contains(vmediaDevices, device) {
-			a.Err = fault.Invalid("Invalid device type(s) %s (valid are %s)", fault.Show(device), strings.Join(vmediaDevices, ", "))
-		}
+	wrong := slices.DeleteFunc(slices.Clone(devices), func(device string) bool { return slices.Contains(vmediaDevices, device) })
+	if len(wrong) > 0 {
+		a.Fail("Invalid device type(s) %s (valid are %s)", fault.Show(strings.Join(wrong, ", ")), strings.Join(vmediaDevices, ", "))
 	}
 	n, err := r.PathNode(a)
 	if err != nil {

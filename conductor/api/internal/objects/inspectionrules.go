@@ -27,7 +27,14 @@ import (
 // client creates each rule.
 func InspectionRules(s *rest.Service) *rest.Controller {
 	c := inspectionRuleResource.controller(s)
-	c.Admit = rest.RefuseBefore(since.InspectionRules, "inspection rules", s.Series < states.Flamingo)
+	if s.Series < states.Flamingo {
+		c.Admit = rest.RefuseBefore(since.InspectionRules, "inspection rules", true)
+		return c
+	}
+	for name, a := range c.Actions {
+		a.Subject, a.VersionFirst = "inspection rules", states.Flamingo
+		c.Actions[name] = a
+	}
 	return c
 }
 
