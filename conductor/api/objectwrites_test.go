@@ -91,8 +91,21 @@ func TestAPortGroupBelongsToTheNodeOfItsPorts(t *testing.T) {
 	s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+uuid+`"}]`).must(http.StatusOK)
 	const contains = "Cannot complete the requested action because portgroup "
 	require.Equal(t, contains+uuid+" contains ports.", s.do("DELETE", group, "latest", "").fault())
+	require.Equal(t, contains+"Portgroup "+uuid+" can not be associated with node "+node+" because there are ports associated with this "+
+		"portgroup. contains ports.", s.do("PATCH", group, "latest", move(node)).fault())
 	s.do("DELETE", port, "latest", "").must(http.StatusNoContent)
 	s.do("DELETE", group, "latest", "").must(http.StatusNoContent)
+}
+
+// As in Ironic 39.0.0.
+func TestAPatchMaySetTheModeOfAPortGroupToNull(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware"}`)
+	group := s.post("/v1/portgroups", `{"mode": null, "node_uuid": "`+node+`"}`)
+	require.Equal(t, "active-backup", s.do("GET", group, "latest", "").json()["mode"])
+	require.Nil(t, s.do("PATCH", group, "latest", `[{"op": "replace", "path": "/mode", "value": null}]`).must(http.StatusOK)["mode"])
+	require.Nil(t, s.do("GET", group, "latest", "").json()["mode"])
 }
 
 func TestAPortThatMovesToAnotherNodeKeepsItsPortGroup(t *testing.T) {

@@ -39,7 +39,7 @@ var portGroupResource = complete(resource{
 		{name: "address", types: schema.TextOrNull, convert: toMAC},
 		extraField,
 		{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
-		{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
+		{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier | nullable, zero: "active-backup"},
 		{name: "name", types: schema.TextOrNull},
 		{name: "properties", since: since.PortGroupMode, types: schema.ObjectOrNull, flags: shownEarlier, zero: noObject},
 		{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toBoolean},
@@ -92,9 +92,9 @@ func oneGroupFilter(q *listRequest) error {
 	return nil
 }
 
-// emptyModeDropped removes an empty mode from the body, so that its default is stored.
+// emptyModeDropped removes an empty mode from the body, and null, so that its default is stored.
 func emptyModeDropped(q *request) error {
-	if q.values["mode"] == "" {
+	if mode := q.values["mode"]; mode == nil || mode == "" {
 		delete(q.values, "mode")
 	}
 	return nil
@@ -187,21 +187,25 @@ func groupMayChange(q *request) error {
 		return fault.Conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.",
 			m.UUID, n.UUID, connectivityStates)
 	case moves:
-		return groupEmpty(q)
+		return q.groupEmpty(fmt.Sprintf("Portgroup %s can not be associated with node %s because there are ports associated with this portgroup.",
+			m.UUID, n.UUID))
 	default:
 		return nil
 	}
 }
 
-// groupEmpty refuses a change to a port group that has ports.
-func groupEmpty(q *request) error {
+// groupEmpty refuses the deletion of a port group that has ports.
+func groupEmpty(q *request) error { return q.groupEmpty(q.store.meta(q.record).UUID) }
+
+// groupEmpty refuses a request for a port group that has ports, by the name that Ironic's text has for the group.
+func (q *request) groupEmpty(named string) error {
 	uuid := q.store.meta(q.record).UUID
 	ports, err := q.r.Conductor.Objects(q.r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(ports, func(port conductor.Object) bool { return port.(*conductor.Port).PortGroupUUID == uuid }) {
-		return fault.Invalid("Cannot complete the requested action because portgroup %s contains ports.", uuid)
+		return fault.Invalid("Cannot complete the requested action because portgroup %s contains ports.", named)
 	}
 	return nil
 }
