@@ -137,8 +137,8 @@ type Config struct {
 	// (node_history_minimum_days); 0 keeps none besides them.
 	MinHistoryAge time.Duration
 	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions, but never less than those of its
-	// last write; 0 stands for [DefaultMaxTransitions]. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
-	// no such option.
+	// last write; 0 stands for [DefaultMaxTransitions]. Each takes 50 to 60 bytes in the store and in memory, and its last
+	// error. Ironic has no such option.
 	MaxTransitions int
 
 	// Agent has the timeouts and bounds of the conversations with agents. The conductor sets its URL,
@@ -185,9 +185,9 @@ type Config struct {
 	// node. Run waits for the calls when it ends, so OnTransition must return, and must not wait for Run.
 	//
 	// A transition is not reported if the process dies before the call; if the response to its write was lost, unless
-	// a read that follows or a retry of the write finds it stored; and if more than 100 transitions of the node wait for a call that does not
-	// return: the oldest are then dropped, which is logged. The node's record has its last transitions, see
-	// [Node.TransitionsSince]. Before Run and after it all requests for transitions are refused; one that is still in
+	// a read that follows or a retry of the write finds it stored; and if more than 100 transitions of the node wait for a
+	// call that does not return: the oldest are then dropped, which is logged. The node's record has its last transitions,
+	// see [Node.TransitionsSince]. Before Run and after it all requests for transitions are refused; one that is still in
 	// flight when Run returns calls OnTransition itself.
 	OnTransition func(Transition)
 	// Tracer traces requests into the work that they start; nil disables tracing.

@@ -94,8 +94,8 @@ func TestATransitionWhoseResponseWasLostIsKnownLikeAnyOther(t *testing.T) {
 	}
 }
 
-// The data of an inspection are stored, the response is lost, and another writer changes the node before they are stored
-// again. The inspection goes on, and the repetition does not end it.
+// The data of an inspection are stored, the response is lost, and another writer changes the node before they are
+// stored again. The inspection goes on, and the repetition does not end it.
 func TestTheDataOfAnInspectionContinueItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, r, ran := &answering{}, &reports{t: t}, 0

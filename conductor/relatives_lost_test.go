@@ -30,7 +30,8 @@ func (s *forgetful) Update(ctx context.Context, r conductor.Record) (int64, erro
 	return revision, err
 }
 
-// Whichever response to a write is lost, no node of a family stays locked, and its owner can tell what has become of it.
+// Whichever response to a write is lost, no node of a family stays locked, and its owner can tell what has become of
+// it.
 func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) {
 	for name, test := range map[string]struct {
 		power states.Power

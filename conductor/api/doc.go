@@ -19,13 +19,13 @@
 // has escapes, a config drive has about 36 MiB at most, and inspection data have about 13 MiB.
 //
 // The handler reserves memory for each request body and for the values that are decoded from it. All requests in
-// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten copies
-// of their texts but the logs, too. The requests of one address have half of these at most. A request that would exceed
-// this gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than
-// 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less
-// than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than
-// 100 ms of processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms for each
-// MiB, or 19 ms if all of its characters are escapes.
+// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten
+// copies of their texts but the logs, too. The requests of one address have half of these at most. A request that would
+// exceed this gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]:
+// less than 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers
+// need less than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs
+// less than 100 ms of processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms
+// for each MiB, or 19 ms if all of its characters are escapes.
 //
 // The server limits time and connections. If it is reachable from a network, it should set
 // ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
@@ -109,6 +109,7 @@
 // The response to inspection data of a node that is being inspected and does not wait for them yet is 409, at which an
 // agent tries again; Ironic's response is 404, at which it gives up.
 //
-// The response to HEAD is 405, except for / and, since 2024.2, /v1 (200), for vendor_passthru, whose methods decide, and
-// where the version lacks the path (404). OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
+// The response to HEAD is 405, except for / and, since 2024.2, /v1 (200), for vendor_passthru, whose methods decide,
+// and where the version lacks the path (404). OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for
+// /.
 package api

@@ -48,7 +48,8 @@ func TestAPatchThatNamesNoRecordOrNode(t *testing.T) {
 	const extra = `[{"op": "add", "path": "/extra/a", "value": 1}]`
 	for _, c := range []struct{ path, body, want string }{
 		{"/v1/chassis/a%20b", extra, "Schema error: 'a b' is not a 'uuid'"},
-		{port, `[{"op": "replace", "path": "/node_uuid", "value": "a"}]`, "Unable to apply the requested node_uuid 'a'. Requested value was invalid."},
+		{port, `[{"op": "replace", "path": "/node_uuid", "value": "a"}]`,
+			"Unable to apply the requested node_uuid 'a'. Requested value was invalid."},
 	} {
 		require.Equal(t, c.want, s.do("PATCH", c.path, "latest", c.body).fault(), c.path)
 	}

@@ -27,7 +27,8 @@ var admissionTable = parseTable[admissions]("admission.json", admissionText)
 
 // admissions are the contents of admission.json.
 type admissions struct {
-	// Record is the record of a node without facts, and Facts the fields of each fact, by the columns of Ironic's database.
+	// Record is the record of a node without facts, and Facts the fields of each fact, by the columns of Ironic's
+	// database.
 	Record      columns
 	Facts       map[string]columns
 	Comparisons []admissionComparison

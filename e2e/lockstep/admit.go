@@ -155,8 +155,8 @@ func (a *admitting) try(ctx context.Context, s situation, q request) (err error)
 }
 
 // comparePlan compares whether the API accepts a request with whether [plan.Next] sends it for a goal whose plan begins
-// with it, or finds the node deletable. It leaves out what the API does not know: a plan destroys no workload if a later
-// request is refused. A reservation, which ends, makes no node one that is not deletable.
+// with it, or finds the node deletable. It leaves out what the API does not know: a plan destroys no workload if a
+// later request is refused. A reservation, which ends, makes no node one that is not deletable.
 func (a *admitting) comparePlan(what string, s situation, q request, n *conductor.Node, accepted bool) error {
 	f := n.Fields()
 	fields := plan.NodeFields{

@@ -91,8 +91,8 @@ func (l *life) requestAll(ctx context.Context, word string) error {
 	return l.machine.Request(ctx, word, v)
 }
 
-// compareUpdates updates the record of a node in every state, with and without maintenance, and compares the answers with
-// [states.Table.CanUpdate].
+// compareUpdates updates the record of a node in every state, with and without maintenance, and compares the answers
+// with [states.Table.CanUpdate].
 func compareUpdates(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: updating the record in every state"}
 	uuid, err := i.newNode(ctx)

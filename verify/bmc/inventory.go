@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// The limits of a call that reads many resources, or changes what a BMC may refuse for a minute. A system with 24 drives
-// and 32 memory modules takes about 80 requests.
+// The limits of a call that reads many resources, or changes what a BMC may refuse for a minute. A system with 24
+// drives and 32 memory modules takes about 80 requests.
 const (
 	longTime     = 120 * time.Second
 	longRequests = 1_000

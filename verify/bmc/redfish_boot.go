@@ -73,9 +73,9 @@ type bootNeeds struct {
 // bootQuirks has what the BMCs need of some manufacturers, whose name is the system's manufacturer or the vendor of the
 // BMC's firmware. All names are in lower case.
 //
-// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST, set_boot_device and detect_vendor in ironic/drivers/modules/redfish/management.py, and
-// set_system_boot_options in sushy/resources/system/system.py; for the boot mode beside each boot device, also pull
-// request 106 of github.com/DMTF/Redfishtool.
+// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST, set_boot_device and detect_vendor in
+// ironic/drivers/modules/redfish/management.py, and set_system_boot_options in sushy/resources/system/system.py; for
+// the boot mode beside each boot device, also pull request 106 of github.com/DMTF/Redfishtool.
 var bootQuirks = []struct {
 	manufacturers []string
 	inName        bool   // the words are part of the manufacturer's name, and not all of it
@@ -115,8 +115,8 @@ func (s resource) lower(property string) string {
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
 // differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
 // require it, and the boot mode, unless they report none: they refuse it then. A BMC that boots no device continuously,
-// or refuses to, boots it once. Without the address that was set for an earlier UefiHttp, the machine learns one by DHCP.
-// See insistOnBoot for a BMC that accepts a change and does not make it.
+// or refuses to, boots it once. Without the address that was set for an earlier UefiHttp, the machine learns one by
+// DHCP. See insistOnBoot for a BMC that accepts a change and does not make it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py; for the address, set_system_boot_options in

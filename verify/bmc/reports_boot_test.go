@@ -35,8 +35,8 @@ func TestASupermicroBootsItsMediaFromUsbCd(t *testing.T) {
 	}
 }
 
-// A Supermicro sets its default boot mode if a change of the boot device has none. An X10 reports no boot mode and refuses
-// a change with one.
+// A Supermicro sets its default boot mode if a change of the boot device has none. An X10 reports no boot mode and
+// refuses a change with one.
 func TestASupermicroKeepsItsBootModeBesideABootDevice(t *testing.T) {
 	for _, test := range []struct {
 		mode string // of the Config

@@ -13,8 +13,8 @@ import (
 
 // A template is a value of a request with random parts, as it stands in the data files: JSON in which
 //
-//   - {"of": [...]} is one of the values in most cases, see [generator.of], and {"pick": [...]} always; a value {"3x": ...}
-//     of these lists has the weight 3;
+//   - {"of": [...]} is one of the values in most cases, see [generator.of], and {"pick": [...]} always; a value
+//     {"3x": ...} of these lists has the weight 3;
 //   - the member "name?15" of an object is there in 15 % of the cases, and "a|b" is one of these members;
 //   - {n:2} in a text is the UUID of the node 2, and other letters stand for other kinds of objects; {mac:2} is a MAC
 //     address, {MAC:2} one in upper case, and {:2} the number alone. A number is a sum of numbers, of i, the number of

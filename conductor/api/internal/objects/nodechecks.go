@@ -345,8 +345,8 @@ func chassisMayGo(q *request) error {
 	return nil
 }
 
-// instanceNamed names the instance by its display name if the patch changes instance_info, and the instance has no other
-// name.
+// instanceNamed names the instance by its display name if the patch changes instance_info, and the instance has no
+// other name.
 func instanceNamed(q *request) error {
 	n := q.node()
 	if n.InstanceName != "" || q.r.Series < states.Gazpacho || same(q.before, n, "instance_info") {

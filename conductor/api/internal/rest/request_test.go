@@ -180,7 +180,9 @@ func TestTheBaseOfLinks(t *testing.T) {
 }
 
 func TestAQueryIsURLEncodedUTF8(t *testing.T) {
-	for raw, want := range map[string]url.Values{"": nil, "a=1&a=%C3%A9": {"a": {"1", "é"}}, "a;b": {"a;b": {""}}, "a=b;c&d": {"a": {"b;c"}, "d": {""}}} {
+	for raw, want := range map[string]url.Values{
+		"": nil, "a=1&a=%C3%A9": {"a": {"1", "é"}}, "a;b": {"a;b": {""}}, "a=b;c&d": {"a": {"b;c"}, "d": {""}},
+	} {
 		got, err := parseQuery(raw)
 		require.NoError(t, err)
 		require.Equal(t, want, got)

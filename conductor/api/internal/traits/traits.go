@@ -30,8 +30,8 @@ var standardTraits = strings.Fields(standardTraitNames)
 var Args = []string{"trait"}
 
 // Change returns the trait that a PUT or DELETE names, "" for all, and the function that the request applies to a list
-// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a PUT with both a trait and
-// a list in the body, or with neither.
+// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a PUT with both a trait
+// and a list in the body, or with neither.
 func Change(
 	r *rest.Request, noun string, exists func() error,
 ) (trait string, change func(owner string, traits []string) ([]string, error), err error) {

@@ -30,10 +30,10 @@ type failed struct {
 // that applies counts. Refused credentials are in no row.
 //
 // Source: _op and check_retry_on_exception in sushy/connector.py, and the defaults of Sushy in sushy/main.py, ten
-// attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling, _set_power_state
-// in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device in management.py
-// beside it, which has 6 attempts in 39 s. Unlike sushy, a GET that gets
-// another server error than 503 has three attempts, since some BMCs answer 500 for a part that they can never read.
+// attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling,
+// _set_power_state in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device
+// in management.py beside it, which has 6 attempts in 39 s. Unlike sushy, a GET that gets another server error than 503
+// has three attempts, since some BMCs answer 500 for a part that they can never read.
 var repetitions = []struct {
 	applies  func(failed) bool
 	attempts int
@@ -85,7 +85,8 @@ func (f failed) isServerError() bool {
 func (f failed) isStarting() bool { return f.says("UnableToModifyDuringSystemPOST") }
 
 // isBusy reports whether a change was refused because the BMC is busy: an iDRAC after a job, an iDRAC while a job
-// applies settings, and an iLO that has not finished another operation. By the same message an iLO says that the machine is on or off already.
+// applies settings, and an iLO that has not finished another operation. By the same message an iLO says that the
+// machine is on or off already.
 func (f failed) isBusy() bool {
 	return f.says("SYS518") || f.says("SYS011") ||
 		f.says("InvalidOperationForSystemState") && !f.says("Power is off") && !f.says("Power is on")
@@ -96,8 +97,8 @@ func (f failed) says(text string) bool {
 	return f.request.Method != http.MethodGet && f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
 }
 
-// isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC is
-// leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.
+// isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC
+// is leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.
 func (f failed) isSettling() bool {
 	return f.isExpected() && f.status() == http.StatusConflict && f.says("ActionParameterValueConflict")
 }
