@@ -190,7 +190,7 @@ func TestTheMemoryOfBodiesIsFreeAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
 	body := strings.ReplaceAll(strings.Replace(inspectionData, "H4sI", strings.Repeat("A", 1<<20), 1), "PXE", "{}")
-	for range 20 { // inspections have 16 MiB together, and 8 MiB from one address
+	for range 60 { // the inspections of one address have 30 MiB together
 		require.Equal(t, http.StatusNotFound, s.do("POST", "/v1/continue_inspection", "1.1", body).status, "no node waits")
 	}
 }
