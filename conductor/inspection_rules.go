@@ -37,9 +37,11 @@ func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory,
 	if err != nil {
 		return none, err
 	}
-	rules := make([]inspectionrules.Rule, len(stored))
-	for k, rule := range stored {
-		rules[k] = inspectionrules.Rule{UUID: rule.UUID, Priority: rule.Priority, Conditions: rule.Conditions, Actions: rule.Actions}
+	var rules []inspectionrules.Rule
+	for _, rule := range stored {
+		if rule.Phase == "main" { // the end of an agent's inspection
+			rules = append(rules, inspectionrules.Rule{UUID: rule.UUID, Priority: rule.Priority, Conditions: rule.Conditions, Actions: rule.Actions})
+		}
 	}
 	n := t.Node().Clone()
 	described(n)

@@ -94,11 +94,13 @@ func TestInspectionRulesApplySince2025_1(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table = series.Table(); waitsForAgent(c) })
 			n := f.inspecting(nil, "52:54:00:00:00:0a")
-			_, err := f.CreateObject(f.ctx, &conductor.InspectionRule{Phase: "main", Actions: []map[string]any{
-				{"op": "add-trait", "args": []any{"CUSTOM_A"}},
-			}})
-			require.NoError(t, err)
-			_, _, err = f.ContinueInspection(f.ctx, agentAt, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, false)
+			for phase, trait := range map[string]string{"main": "CUSTOM_A", "": "CUSTOM_B"} { // a patch may remove the phase
+				_, err := f.CreateObject(f.ctx, &conductor.InspectionRule{Phase: phase, Actions: []map[string]any{
+					{"op": "add-trait", "args": []any{trait}},
+				}})
+				require.NoError(t, err)
+			}
+			_, _, err := f.ContinueInspection(f.ctx, agentAt, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, false)
 			require.NoError(t, err)
 			got := f.settle(n)
 			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)

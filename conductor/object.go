@@ -307,7 +307,7 @@ type InspectionRule struct {
 	Description string `json:"description,omitzero"`
 	Priority    int    `json:"priority"` // rules with a higher one are applied first
 	Sensitive   bool   `json:"sensitive,omitzero"`
-	Phase       string `json:"phase,omitzero"`
+	Phase       string `json:"phase,omitzero"` // "main"; a rule of another phase is never applied
 	// Conditions and Actions have the keys op, args, loop and multiple of Ironic's API.
 	Conditions []map[string]any `json:"conditions,omitzero"`
 	Actions    []map[string]any `json:"actions,omitzero"`

@@ -86,7 +86,8 @@ type Config struct {
 	MaxMembers     int   // members read of the collection of systems; 256
 
 	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s over Redfish, and for another 90 s
-	// over IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC
+	// over IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. A call of a Driver over
+	// Redfish that reads or changes much, such as virtual media, has two minutes at least. Logging out of a BMC
 	// that has stopped answering may take another two seconds. [verify.Manage] and [verify.Run] end a verification after
 	// a minute if their context has no deadline.
 	Timeout time.Duration

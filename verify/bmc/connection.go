@@ -52,11 +52,12 @@ type callValues struct {
 
 type callKey struct{}
 
-// begin returns the context of a call, whose time is bounded by the Config or, if the call is long, by longTime.
+// begin returns the context of a call, whose time is bounded by the Config or, if the call is long, by longTime if that
+// is more.
 func (c Config) begin(ctx context.Context, long bool) (context.Context, context.CancelFunc) {
 	values, limit := callValues{log: c.Log}, c.Timeout
 	if long {
-		limit = longTime
+		limit = max(limit, longTime)
 	} else if c.redfishTimeout > 0 {
 		values.redfishEnd = time.Now().Add(c.redfishTimeout)
 	}

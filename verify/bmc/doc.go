@@ -42,8 +42,8 @@
 // IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider runs it too, but leaves its
 // processes behind, waits for one that hangs, reads output without a bound, and cannot read the boot device.
 //
-// [FromClient] makes a Verifier of a client of bmclib with any of its providers. The
-// package guarantees the following for all others; bmclib alone does not:
+// [FromClient] makes a Verifier of a client of bmclib with any of its providers, and CallClient does anything by one.
+// For all else the package guarantees the following; bmclib alone does not:
 //
 //   - A BMC is not trusted. No answer ends the process. [Config] bounds bytes, requests and members, and
 //     [Config.Timeout] the time. All requests go to the configured host.

@@ -77,7 +77,7 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 // call is a call for a node.
 type call struct {
 	id, op string
-	// long replaces the limits of the Config by longTime and longRequests, unless its protocol is "ipmi".
+	// long raises the limits of the Config to longTime and longRequests, unless its protocol is "ipmi".
 	long bool
 }
 
@@ -172,7 +172,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	conn := n.open
 	limit := conn.config.StepTimeout
 	if of.long {
-		limit = longTime
+		limit = max(limit, longTime)
 	}
 	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
