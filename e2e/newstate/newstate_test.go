@@ -83,10 +83,10 @@ func TestANewStateOfAWorkCostsItsRowsAndWords(t *testing.T) {
 			output, err := run(t, hold, folder, tests, listed)
 			require.NoError(t, err, output)
 		})
+		if folder == "./graph/render" { // which takes long, and draws it as the held one
+			continue
+		}
 		t.Run("waiting "+folder, func(t *testing.T) {
-			if folder == "./graph/render" { // draws it as the held one, which takes long enough
-				return
-			}
 			output, err := run(t, wait, folder, tests, listed+"|"+listedWaits)
 			require.NoError(t, err, output)
 		})
