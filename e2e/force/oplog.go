@@ -66,7 +66,11 @@ func readOperations(file, conductor string, end time.Time) (found []history.Oper
 		}
 		var kind struct{ Msg string }
 		if err := json.Unmarshal(lines.Bytes(), &kind); err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", file, err, lines.Bytes())
+			err = fmt.Errorf("%s: %w: %s", file, err, lines.Bytes())
+			if !lines.Scan() {
+				break // the conductor was killed while it wrote the last line
+			}
+			return nil, err
 		}
 		if kind.Msg != operationBegins && kind.Msg != operationEnds {
 			continue
