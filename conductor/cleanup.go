@@ -71,17 +71,18 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
-// bootsRamdisk reports whether the work of a node's state boots the agent. It is false if the hardware type panics or
-// hangs: a machine is not powered off whose agent is not known of. The hardware type reads a clone, since the caller
-// goes on to write the node when the call is abandoned.
+// bootsRamdisk reports whether the work of a node's state boots the agent. If the hardware type is not there, panics or
+// hangs, that is so if the node's record says that the work has booted it: a machine is not powered off whose agent is
+// not known of. The hardware type reads a clone, since the caller goes on to write the node when the call is abandoned.
 func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
+	kind, uses := kindOf(n.ProvisionState), false
 	hardware, err := b.types.of(n)
-	kind := kindOf(n.ProvisionState)
-	if err != nil {
-		return false
+	if err == nil {
+		uses, err = b.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
 	}
-	uses, err := b.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
-	if err != nil {
+	if err != nil && kind.steps.in != nil && kind.of(n).Prepared {
+		uses = true
+	} else if err != nil {
 		b.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
 	}
 	return uses && !kind.withoutRamdisk(n)

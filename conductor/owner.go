@@ -52,16 +52,21 @@ func (s view) isChosen(id string) bool {
 	return ok && chosen.ID == s.id
 }
 
-// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner or,
-// since that needs no hardware type, the conductor that is chosen for a node that nobody owns.
+// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner does.
+// If nobody owns the node, a conductor drops the reservations in its own name, and the chosen one those of nodes
+// without work: the work of the others waits for a conductor that has their hardware type, or for their own one.
 //
-// Source: prepare_host in ironic/conductor/base_manager.py, which drops reservations whatever the driver is.
+// Source: prepare_host in ironic/conductor/base_manager.py, which drops the reservations of its own host whatever the
+// driver is, and _check_orphan_nodes in manager.py.
 func (s view) findsOrphan(n *Node) bool {
 	if n.Reservation == "" || isMember(s.members, n.Claim) {
 		return false
 	}
-	owner, ok := s.owner(n)
-	return ok && owner.ID == s.id || !ok && s.isChosen(n.UUID)
+	if owner, ok := s.owner(n); ok {
+		return owner.ID == s.id
+	}
+	isOwn := slices.ContainsFunc(s.members, func(m Member) bool { return m.ID == s.id && m.Hostname == n.Reservation })
+	return isOwn || !n.hasWork() && s.isChosen(n.UUID)
 }
 
 // owns reports whether this conductor owns a node.

@@ -186,7 +186,8 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 
 // awaitPower requests a power state from the hardware, and waits until the machine has it. Halfway through the wait it
 // once more requests that a machine that is still off be on: BMCs of Lenovo accept that soon after a power off, and do
-// nothing. A refusal of the second request changes nothing, since the machine may be about to start.
+// nothing. A refusal of the second request changes nothing, since the machine may be about to start; only a call that
+// hangs fails the request.
 //
 // Source: pull request 595 of github.com/dsx-ai-factory/infra-controller.
 func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Duration) error {
@@ -213,7 +214,9 @@ func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Du
 		}
 		if again && now.Err == nil && now.Power == states.PowerOff && time.Since(begun) >= timeout/2 {
 			again = false
-			_ = t.askPower(ctx, ask)
+			second, cancel := context.WithTimeout(ctx, timeout-time.Since(begun))
+			_ = t.askPower(second, ask)
+			cancel()
 		}
 		sleep.For(ctx, wait)
 	}

@@ -16,7 +16,7 @@ import (
 type situation struct {
 	state       states.State
 	id          string // me is chosen for "a", another for "b"
-	claim       string // "", "me", "another" or "dead"
+	claim       string // "", "me", "another", "dead" or "dead with my name"
 	owner       string // "me", "another" or "": no member has the hardware type
 	power       states.Power
 	waited      time.Duration // since the state's begin; negative if that is not recorded
@@ -31,7 +31,7 @@ func everySituation(check func(situation)) {
 	var s situation
 	for s.state = range states.AllStates() {
 		for _, s.id = range []string{"a", "b"} {
-			for _, s.claim = range []string{"", "me", "another", "dead"} {
+			for _, s.claim = range []string{"", "me", "another", "dead", "dead with my name"} {
 				for _, s.owner = range []string{"me", "another", ""} {
 					for _, s.power = range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
 						for _, s.waited = range []time.Duration{-1, 0, patience - 1, patience, 2 * patience} {
@@ -57,7 +57,11 @@ func (s situation) decided() action {
 	if s.cleanUp {
 		n.CleanUp = &CleanUp{PowerOff: true}
 	}
-	if s.claim != "" {
+	switch s.claim {
+	case "":
+	case "dead with my name":
+		n.Reservation = "host of me"
+	default:
 		n.Reservation = "host of " + s.claim
 	}
 	if s.waited >= 0 {
@@ -114,12 +118,19 @@ var reconcileRules = []struct {
 	},
 	{release, "a reservation of this process without work", func(s situation) bool { return s.claim == "me" }},
 	{
-		failOrphan, "a dead process had a node that nobody owns, for which this process is chosen",
-		func(s situation) bool { return s.claim == "dead" && s.owner == "" && s.id == "a" },
+		failOrphan, "a dead process of the same name had a node that nobody owns",
+		func(s situation) bool { return s.claim == "dead with my name" && s.owner == "" },
+	},
+	{
+		failOrphan, "a dead process had a node without work that nobody owns, for which this process is chosen",
+		func(s situation) bool { return s.claim == "dead" && s.owner == "" && s.id == "a" && !s.working() },
 	},
 	{nothing, "another conductor owns the node, or none", func(s situation) bool { return s.owner != "me" }},
 	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
-	{failOrphan, "a dead process had the node", func(s situation) bool { return s.claim == "dead" }},
+	{
+		failOrphan, "a dead process had the node",
+		func(s situation) bool { return s.claim == "dead" || s.claim == "dead with my name" },
+	},
 	{release, "a change of power without a reservation, which nobody makes", func(s situation) bool { return s.power != states.NoPower }},
 	{work, "a request has stored work", situation.working},
 	{timeOut, "a call-back does not come", situation.late},

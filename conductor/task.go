@@ -218,7 +218,9 @@ func (d *doubts) add(old, n *Node) {
 		d.writes = slices.Delete(d.writes, 1, 2)
 	}
 	d.writes = append(d.writes, doubt{n.UpdatedAt, n.Claim, n.ProvisionState, slices.Clone(n.TransitionsSince(old))})
-	d.newest = n
+	if d.newest == nil || n.Claim == "" || d.newest.Claim != "" {
+		d.newest = n
+	}
 }
 
 // has reports whether a stored node results from one of the writes.
