@@ -29,7 +29,9 @@ func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string,
 		limited, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		answer, err = boundedcall.Do(limited, stepGrace, func(context.Context) (T, error) { return f(), nil })
-		types.unanswered.Note(q, err)
+		if ctx.Err() == nil { // a client that leaves cuts the time of a call that may be in time for others
+			types.unanswered.Note(q, err)
+		}
 	}
 	switch {
 	case err == nil:
