@@ -35,9 +35,10 @@ type Config struct {
 	// RedfishPort and IPMIPort are the ports; 0 stands for 443 and 623.
 	RedfishPort, IPMIPort int
 
-	// RootCAs are the authorities that may sign the BMC's certificate; nil stands for the system's. A BMC that has TLS 1.2
-	// with RSA key exchange alone is reached, too, but without forward secrecy: who records the connection and learns the
-	// BMC's key later can read the password.
+	// RootCAs are the authorities that may sign the BMC's certificate; nil stands for the system's. A BMC that refuses a
+	// TLS handshake is offered RSA key exchange in a second one, since some BMCs have TLS 1.2 with it alone. Their
+	// certificates are verified, too, but there is no forward secrecy: who records the connection and learns the BMC's key
+	// later can read the password.
 	RootCAs *x509.CertPool
 	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in hexadecimal, colons allowed, as openssl
 	// prints it. The certificate's authority, name and dates are then not checked.

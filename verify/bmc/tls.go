@@ -18,19 +18,8 @@ import (
 
 const errFingerprint = failure.Reason("the certificate is not the one that is pinned")
 
-// cipherSuites returns Go's cipher suites for TLS 1.2, and those with RSA key exchange, which some BMCs have alone. Go
-// prefers its own, whatever the order.
-func cipherSuites() (suites []uint16) {
-	for _, suite := range tls.CipherSuites() {
-		suites = append(suites, suite.ID)
-	}
-	return append(suites, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
-		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
-}
-
 func tlsConfig(c Config) *tls.Config {
 	config := &tls.Config{
-		CipherSuites:       cipherSuites(),
 		ServerName:         c.Host,
 		RootCAs:            c.RootCAs,
 		InsecureSkipVerify: c.InsecureSkipTLSVerify,

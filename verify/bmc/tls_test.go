@@ -9,6 +9,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// Some BMCs have cipher suites with RSA key exchange alone, such as H3C's.
+// Some BMCs have cipher suites with RSA key exchange alone, such as H3C's. The server chooses the suite: one that has
+// others as well is not offered RSA.
 func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 	const gcm, cbc = tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_256_CBC_SHA
 	const ecdhe, broken = tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_RC4_128_SHA
@@ -30,6 +32,7 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var used atomic.Uint32
+			var offered atomic.Bool
 			service := &fuzzedBMC{}
 			front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				used.Store(uint32(r.TLS.CipherSuite))
@@ -37,6 +40,12 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 			}))
 			front.Config.ErrorLog = log.New(io.Discard, "", 0)
 			front.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: test.has}
+			front.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+				if slices.Contains(hello.CipherSuites, gcm) || slices.Contains(hello.CipherSuites, cbc) {
+					offered.Store(true)
+				}
+				return nil, nil
+			}
 			front.StartTLS()
 			defer front.Close()
 			config := configOfServer(front)
@@ -44,6 +53,7 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 			config.RootCAs.AddCert(front.Certificate())
 			_, err := newVerifier(t, config).Verify(t.Context())
 			require.EqualValues(t, test.used, used.Load())
+			require.Equal(t, test.used != ecdhe, offered.Load(), "RSA is offered only after a refusal")
 			if test.used == 0 {
 				require.ErrorIs(t, err, verify.TLS)
 				return

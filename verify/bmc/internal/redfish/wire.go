@@ -40,8 +40,37 @@ type wire struct {
 	reader *bufio.Reader
 }
 
-// dial opens a wire to a host.
+// rsaSuites returns Go's cipher suites for TLS 1.2, and those with RSA key exchange.
+func rsaSuites() (suites []uint16) {
+	for _, suite := range tls.CipherSuites() {
+		suites = append(suites, suite.ID)
+	}
+	return append(suites, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
+}
+
+// hasNoSuite reports whether the other side has refused a handshake by the alert handshake_failure (RFC 5246, section
+// 7.2.2), as one that has none of the offered cipher suites does.
+func hasNoSuite(err error) bool {
+	const handshakeFailure = tls.AlertError(40)
+	var operation *net.OpError // crypto/tls does not export the type of the alert in it
+	return errors.As(err, &operation) && operation.Op == "remote error" && operation.Err.Error() == handshakeFailure.Error()
+}
+
+// dial opens a wire to a host. Some BMCs have cipher suites with RSA key exchange alone. Which suite is used is the
+// BMC's choice, and RSA has no forward secrecy: so RSA is only offered in a second handshake, to a BMC that has refused
+// one without it.
 func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
+	w, err := dialOnce(ctx, host, config, b)
+	if !hasNoSuite(err) {
+		return w, err
+	}
+	config = config.Clone()
+	config.CipherSuites = rsaSuites()
+	return dialOnce(ctx, host, config, b)
+}
+
+func dialOnce(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	if err != nil {
 		return nil, err
