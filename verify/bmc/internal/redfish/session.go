@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -163,12 +164,18 @@ func (c *Client) sessionPath(link string) (string, bool) {
 	if err != nil || u.Path == "" {
 		return "", false
 	}
-	path, collection := u.EscapedPath(), strings.TrimSuffix(c.sessions, "/")+"/"
-	if !strings.Contains(path, "/") {
-		path = collection + path
+	link, collection := u.EscapedPath(), strings.TrimSuffix(c.sessions, "/")+"/"
+	if !strings.Contains(link, "/") {
+		link = collection + link
 	}
-	path, err = c.Follow(c.sessions, path)
-	return path, err == nil && (strings.HasPrefix(path, collection) && path != collection || strings.Contains(path, "/Sessions/"))
+	link, err = c.Follow(c.sessions, link)
+	if err != nil {
+		return "", false
+	}
+	if name, err := url.PathUnescape(link); err != nil || strings.HasSuffix(path.Clean(name), "/Sessions") {
+		return "", false // it is a collection itself
+	}
+	return link, strings.HasPrefix(link, collection) && link != collection || strings.Contains(link, "/Sessions/")
 }
 
 // logout closes the session, if there is one. It needs no permission of the context.
