@@ -4,7 +4,6 @@ package bmc
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"net"
 
@@ -31,17 +30,18 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) 
 // some adapters' addresses at their ports alone. Ports that cannot be read are no error.
 func (r *reader) interfaces() []Interface {
 	all, before := []Interface{}, len(r.errs)
-	add := func(address string, i Interface, state string) {
+	add := func(address string, i Interface, state string) (ok bool) {
 		mac, err := net.ParseMAC(address)
 		if err != nil || len(mac) != 6 || bytes.Equal(mac, make([]byte, 6)) {
-			return // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
+			return false // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
 		}
 		i.MACAddress, i.Enabled = mac.String(), state == "" || state == string(schemas.EnabledState)
 		all = append(all, i)
+		return true
 	}
 	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		i := Interface{Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps)}
-		add(cmp.Or(nic.MACAddress, nic.PermanentMACAddress), i, string(nic.Status.State))
+		_ = add(nic.MACAddress, i, string(nic.Status.State)) || add(nic.PermanentMACAddress, i, string(nic.Status.State))
 	})
 	failed := len(r.errs)
 	if len(all) > 0 || failed > before {

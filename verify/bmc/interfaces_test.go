@@ -4,6 +4,7 @@ package bmc_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,11 +39,24 @@ func TestTheMACAddressesAreThoseOfEnabledInterfaces(t *testing.T) {
 }
 
 func TestAnAddressOfZeroesIsNone(t *testing.T) {
+	const zeroes, nic = "00:00:00:00:00:00", systemPath + "/EthernetInterfaces/NIC1"
 	server := startRedfish(t, withMACs)
-	server.AddFault(bmctest.Fault{On: systemPath + "/EthernetInterfaces/NIC1", Do: bmctest.Property("MACAddress", "00:00:00:00:00:00")})
-	got, err := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)}).MACAddresses(t.Context(), "node")
-	require.NoError(t, err)
-	require.Equal(t, []string{"52:54:00:aa:bb:02"}, got)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	for property, want := range map[string]string{"PermanentMACAddress": "52:54:00:aa:bb:09", "MACAddress": "52:54:00:aa:bb:08"} {
+		require.NoError(t, server.ClearFaults())
+		all := map[string]any{"Id": "NIC1", "MACAddress": zeroes, "PermanentMACAddress": zeroes}
+		server.AddFault(serving(t, nic, all))
+		got, err := d.MACAddresses(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, []string{"52:54:00:aa:bb:02"}, got)
+
+		require.NoError(t, server.ClearFaults())
+		all[property] = strings.ToUpper(want)
+		server.AddFault(serving(t, nic, all))
+		got, err = d.MACAddresses(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, []string{want, "52:54:00:aa:bb:02"}, got)
+	}
 }
 
 // Lenovo's BMCs have the addresses of some adapters at their ports alone.
