@@ -148,10 +148,10 @@ func (b mediaBoot) bootMedium(ctx context.Context, t Task, m medium, parameters 
 const mediaPoll = time.Second
 
 // insert ejects all CDs, inserts an image, and waits until the BMC reports it as inserted: some BMCs
-// answer before they load an image. An image may be inserted although the BMC refuses to eject another one.
+// answer before they load an image. An image may be inserted although a BMC that answers ejects no other one.
 func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 	kept := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
-	if kept != nil && !isKept(ctx, kept) {
+	if kept != nil && (ctx.Err() != nil || !errors.Is(kept, verify.Unsupported) && !errors.Is(kept, verify.Protocol)) {
 		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
@@ -189,20 +189,15 @@ func hasCD(slots []conductor.VirtualMedia, image string) bool {
 	})
 }
 
-// isKept reports whether the error of an ejection says that the BMC answers, and keeps an image in its slot.
-func isKept(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && (errors.Is(err, verify.Unsupported) || errors.Is(err, verify.Protocol))
-}
-
 // eject ejects all CDs and withdraws the images that are published for the node. An image that the BMC keeps in its
-// slot fails no work, as in Ironic.
+// slot fails no work, as in Ironic. Any other failure does, since it leaves unknown whether an image is in a slot.
 //
 // Source: eject_media in sushy/resources/manager/virtual_media.py, which passes over most refusals.
 func (b mediaBoot) eject(ctx context.Context, n Node) error {
 	err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
 	switch {
 	case err == nil:
-	case !isKept(ctx, err):
+	case ctx.Err() != nil, !errors.Is(err, bmc.ErrKept):
 		return err
 	case n.Chosen.config.Log != nil:
 		n.Chosen.config.Log.WarnContext(ctx, "a BMC does not eject the image from which its machine has booted", "node", n.UUID, "error", err)

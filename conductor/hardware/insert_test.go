@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // lateMedia is a BMC that inserts no image, and whose reads take time and fail with an error, or at the end of their
@@ -70,12 +71,13 @@ func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T
 			require.Equal(t, tried, len(m.calls) > 1, "%v", kind)
 			if !tried {
 				require.ErrorIs(t, err, kind)
-				require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind)
 			}
+			require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind, "only an image that the BMC keeps fails no clean-up")
 		}
 		m := &lateMedia{kept: verify.Protocol}
 		ended, end := context.WithCancel(t.Context())
 		end()
+		require.ErrorIs(t, mediaBoot{"media", &lateMedia{kept: bmc.ErrKept}}.eject(ended, Node{Node: &conductor.Node{}}), bmc.ErrKept)
 		require.ErrorIs(t, mediaBoot{"media", m}.insert(ended, Node{Node: &conductor.Node{}}, "http://h/a.iso"), verify.Protocol)
 		require.Equal(t, []string{"detach cdrom"}, m.calls)
 	})

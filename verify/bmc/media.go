@@ -188,9 +188,13 @@ func (r *reader) insert(device, image string) error {
 	return failed
 }
 
+// ErrKept is the error about an image that a BMC keeps in its slot: it has refused to eject the image, or has no way to
+// eject it, and everything else has succeeded. It is also of the kind [verify.Protocol] or [verify.Unsupported].
+var ErrKept error = failure.Reason("the BMC keeps an image in its slot")
+
 // EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
 // none is named, of the system and of its managers. An inserted image without a way to eject it is an error of the kind
-// [verify.Unsupported].
+// [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded.
 func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) error {
 	const op = "eject virtual media"
 	if err := checkDevices(op, devices...); err != nil {
@@ -198,13 +202,25 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	}
 	return d.withSystem(ctx, call{id: id, op: op, long: true}, func(r *reader) error {
 		slots, failed := r.slots()
+		only := failed == nil // whether nothing but ejections has failed
 		for _, s := range slots {
 			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
-				failed = errors.Join(failed, r.ejectSlot(&s))
+				err := r.ejectSlot(&s)
+				failed, only = errors.Join(failed, err), only && (err == nil || isKept(err))
 			}
+		}
+		if failed != nil && only && r.client.Lost() == nil {
+			return &failure.Error{Kind: failure.KindOf(failed), Text: failed.Error(), Cause: ErrKept}
 		}
 		return failed
 	})
+}
+
+// isKept reports whether the error of an ejection is a refusal of the BMC, and not of the password, or that there is no
+// way to eject. Errors of our own, such as a limit, have a cause.
+func isKept(err error) bool {
+	refusal := failure.Of(err)
+	return refusal.Cause == nil && (refusal.Kind == verify.Protocol || refusal.Kind == verify.Unsupported)
 }
 
 func checkDevices(op string, devices ...string) error {

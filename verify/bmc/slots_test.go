@@ -195,6 +195,47 @@ func TestARefusedEjectionIsAnErrorUnlessTheSlotIsEmptyThen(t *testing.T) {
 	require.Equal(t, 1, count(server, "GET", slotCD)-reads, "what was accepted is not checked")
 }
 
+// A clean-up passes over an image that the BMC keeps, and over nothing else.
+func TestOnlyARefusalOfTheEjectionItselfSaysThatTheImageIsKept(t *testing.T) {
+	const managerSlots = "/redfish/v1/Managers/bmc/VirtualMedia"
+	refused := bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusInternalServerError)}
+	malformed := bmctest.Change("malformed", func(http.Header, []byte) []byte { return []byte("[]") })
+	noAction := bmctest.Fault{On: slotCD, Do: bmctest.Property("Actions", map[string]any{"#VirtualMedia.EjectMedia": map[string]any{}})}
+	for name, test := range map[string]struct {
+		faults []bmctest.Fault
+		want   error // nil for ErrKept
+	}{
+		"500":                 {[]bmctest.Fault{refused}, nil},
+		"404":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusNotFound)}}, nil},
+		"no usable action":    {[]bmctest.Fault{noAction}, nil},
+		"503":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusServiceUnavailable)}}, verify.Unreachable},
+		"403":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusForbidden)}}, verify.Credentials},
+		"the log-in":          {[]bmctest.Fault{{On: sessionsPath, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
+		"the list of slots":   {[]bmctest.Fault{{On: managerSlots, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
+		"a slot":              {[]bmctest.Fault{refused, {On: slotUSB, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
+		"a malformed slot":    {[]bmctest.Fault{refused, {On: slotUSB, Do: malformed}}, verify.Protocol},
+		"no slots":            {[]bmctest.Fault{{On: managerSlots, Do: bmctest.Property("Members", []any{})}}, verify.Unsupported},
+		"no answer":           {[]bmctest.Fault{{On: ejectCD, Do: bmctest.CloseAfter(0)}}, verify.Protocol},
+		"no answer after one": {[]bmctest.Fault{refused, {On: slotCD, Skip: 1, Do: bmctest.CloseAfter(0)}}, verify.Protocol},
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		if name == "the log-in" {
+			d = newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+		}
+		for _, fault := range test.faults {
+			server.AddFault(fault)
+		}
+		err := d.EjectMedia(t.Context(), "node", "cdrom")
+		if test.want == nil {
+			require.ErrorIs(t, err, bmc.ErrKept, name)
+		} else {
+			require.ErrorIs(t, err, test.want, name)
+			require.NotErrorIs(t, err, bmc.ErrKept, name)
+		}
+	}
+}
+
 func TestASlotIsChangedUnlessTheBMCSaysThatItCannotBe(t *testing.T) {
 	for allowed, want := range map[string]bool{"": true, "GET, PATCH": true, "GET, HEAD": false} {
 		d, server := profileDriver(t, bmctest.Profile{PatchedSlots: true},
