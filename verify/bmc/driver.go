@@ -171,7 +171,7 @@ var outside = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
-	if of.long {
+	if of.long && limit > 0 {
 		limit = max(limit, longTime)
 	}
 	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {

@@ -228,15 +228,23 @@ func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 }
 
 func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
-	for long, want := range map[bool]time.Duration{false: time.Second, true: 2 * time.Minute} {
+	for _, test := range []struct {
+		long        bool
+		limit, want time.Duration
+	}{
+		{false, time.Second, time.Second}, {true, time.Second, 2 * time.Minute}, {true, time.Hour, time.Hour}, {true, 0, 0}, {false, 0, 0},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := sessionsOf(t, 0)
 			n, err := d.enter(t.Context(), call{id: "a"})
 			require.NoError(t, err)
-			n.open = &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: time.Second}}
-			require.NoError(t, d.use(t.Context(), n, call{id: "a", long: long}, func(ctx context.Context, _ connection) error {
-				end, _ := ctx.Deadline()
-				require.Equal(t, want, time.Until(end))
+			n.open = &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: test.limit}}
+			require.NoError(t, d.use(t.Context(), n, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
+				end, bounded := ctx.Deadline()
+				require.Equal(t, test.limit > 0, bounded)
+				if bounded {
+					require.Equal(t, test.want, time.Until(end))
+				}
 				return nil
 			}))
 			d.leave("a", n)

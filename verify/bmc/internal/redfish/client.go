@@ -80,8 +80,8 @@ func (c *Client) Begin() {
 	c.lost = nil
 }
 
-// AllowRequests replaces MaxRequests until the next operation.
-func (c *Client) AllowRequests(n int) { c.budget.requests = n }
+// AllowRequests raises MaxRequests to n, if it is less, until the next operation.
+func (c *Client) AllowRequests(n int) { c.budget.requests = max(n, c.config.MaxRequests) }
 
 // Lost returns why a request of the operation has no answer, nil if all have one. No request
 // should follow one that has none.

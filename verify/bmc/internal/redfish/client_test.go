@@ -236,11 +236,13 @@ func TestAnOperationHasItsLimits(t *testing.T) {
 	c.Begin()
 	require.NoError(t, c.Lost())
 	require.NoError(t, get())
-	c.AllowRequests(3)
-	for range 3 {
-		require.NoError(t, get())
+	for allowed, want := range map[int]int{3: 3, 1: 2} {
+		c.AllowRequests(allowed)
+		for range want {
+			require.NoError(t, get())
+		}
+		require.ErrorIs(t, get(), errRequests)
 	}
-	require.ErrorIs(t, get(), errRequests)
 
 	c = s.client(func(c *Config) { c.MaxBytes = 10_000 }) // TLS takes some
 	var err error

@@ -213,7 +213,7 @@ func TestASessionIsClosedUnderTheNameThatTheBMCGives(t *testing.T) {
 			require.NoError(t, c.Login(t.Context()))
 			require.True(t, c.HasSession())
 			s.seen()
-			c.AllowRequests(0) // a log-out has its own
+			c.budget.requests = 0 // a log-out has its own
 			c.Close(t.Context())
 			require.Equal(t, test.want, s.seen())
 			require.False(t, c.HasSession())
