@@ -26,6 +26,8 @@ type connection interface {
 	begin()
 	// expires reports whether there is a session that the BMC may end by itself, and has not refused.
 	expires() bool
+	// temporary reports whether the connection has no session since the BMC had no free one when it was opened.
+	temporary() bool
 	// checkManagement checks whether the BMC lets its client set the boot device.
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.

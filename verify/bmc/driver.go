@@ -19,9 +19,9 @@ type DriverConfig struct {
 	// Lookup returns the configuration of a node's BMC. It is called for each call of the Driver, and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
 	// Sessions is how many sessions are kept open between calls, for all nodes together; 0 keeps none. A connection
-	// without a session, over IPMI or with HTTP Basic authentication, counts as one. The first sessions are kept: in a
-	// larger fleet the same nodes use kept sessions in every round, and none loses its session to the next node of the
-	// same round.
+	// without a session, over IPMI or with HTTP Basic authentication, counts as one; one that has no session since the BMC
+	// had no free one is not kept, so that the next call tries to open a session. The first sessions are kept: in a larger
+	// fleet the same nodes use kept sessions in every round, and none loses its session to the next node of the same round.
 	Sessions int
 	// Idle is how long an unused session is kept before another node's session may replace it; 0 stands for 5 minutes. It
 	// should be longer than the time between two calls for a node.
@@ -167,7 +167,7 @@ var outside = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled
 // use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
 // too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
 // session stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not
-// say so by 401.
+// say so by 401. A temporary connection is closed in any case.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
@@ -179,7 +179,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	})
 	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
 	failed := err != nil && !slices.ContainsFunc(outside, func(k verify.Kind) bool { return errors.Is(err, k) })
-	if err != nil && (refused || !conn.expires() || failed && conn.failed) {
+	if conn.temporary() || err != nil && (refused || !conn.expires() || failed && conn.failed) {
 		n.open = nil
 		closeConnection(ctx, conn, conn.config.Log)
 		return err

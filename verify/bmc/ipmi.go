@@ -38,6 +38,8 @@ func (c *ipmiConnection) begin() {}
 
 func (c *ipmiConnection) expires() bool { return false }
 
+func (c *ipmiConnection) temporary() bool { return false }
+
 func (c *ipmiConnection) close(context.Context) {}
 
 func (c *ipmiConnection) scrubber() *failure.Scrubber { return c.scrub }

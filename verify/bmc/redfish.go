@@ -47,6 +47,8 @@ func (r *redfishConnection) begin() { r.client.Begin() }
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
 
+func (r *redfishConnection) temporary() bool { return r.client.NoFreeSession() }
+
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
 
 func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub }

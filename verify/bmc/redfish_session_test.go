@@ -188,6 +188,13 @@ func TestABMCWithoutAFreeSessionGetsBasicAuthentication(t *testing.T) {
 			require.ErrorIs(t, err, verify.Credentials)
 			require.Equal(t, 1, server.Logins().Failed)
 			require.Len(t, server.Sessions(), 1)
+
+			require.NoError(t, other.Close(t.Context()))
+			require.NoError(t, server.ClearFaults())
+			require.Empty(t, server.Sessions())
+			_, err = d.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+			require.Len(t, server.Sessions(), 1, "the next call opens a session")
 		})
 	}
 }

@@ -61,6 +61,7 @@ type Client struct {
 	system   string // the path of the system that the Config selects, once found
 
 	basic    bool // HTTP Basic authentication is used
+	full     bool // it is used since the BMC has no free session
 	tried    bool // credentials were sent
 	accepted bool // a request with HTTP Basic authentication was answered without an error
 	refused  bool // credentials were refused, and are not sent again
@@ -92,6 +93,9 @@ func (c *Client) Refused() bool { return c.refused }
 
 // HasSession reports whether a session is open, which the BMC may end by itself.
 func (c *Client) HasSession() bool { return c.session != nil }
+
+// NoFreeSession reports whether HTTP Basic authentication is used since the BMC had no free session at the log-in.
+func (c *Client) NoFreeSession() bool { return c.full }
 
 // Absent reports whether a failed attempt shows that there is no Redfish: its port is
 // closed, or the server has no service root, and no credentials were sent yet.

@@ -46,7 +46,7 @@ func (c *Client) Login(ctx context.Context) error {
 			return err
 		}
 	}
-	c.basic = true
+	c.basic, c.full = true, full != nil
 	_, err := c.System(ctx)
 	if err != nil && full != nil {
 		return fmt.Errorf("%w; before that: %w", err, full)
