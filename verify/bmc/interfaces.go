@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
@@ -30,18 +31,21 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) 
 // some adapters' addresses at their ports alone. Ports that cannot be read are no error.
 func (r *reader) interfaces() []Interface {
 	all, before := []Interface{}, len(r.errs)
-	add := func(address string, i Interface, state string) (ok bool) {
+	add := func(address string, i Interface, state string) {
 		mac, err := net.ParseMAC(address)
 		if err != nil || len(mac) != 6 || bytes.Equal(mac, make([]byte, 6)) {
-			return false // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
+			return // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
 		}
 		i.MACAddress, i.Enabled = mac.String(), state == "" || state == string(schemas.EnabledState)
 		all = append(all, i)
-		return true
 	}
 	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		i := Interface{Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps)}
-		_ = add(nic.MACAddress, i, string(nic.Status.State)) || add(nic.PermanentMACAddress, i, string(nic.Status.State))
+		address := nic.MACAddress
+		if strings.Trim(address, "0:-.") == "" {
+			address = nic.PermanentMACAddress
+		}
+		add(address, i, string(nic.Status.State))
 	})
 	failed := len(r.errs)
 	if len(all) > 0 || failed > before {

@@ -100,8 +100,7 @@ func TestAnInterfaceHasAnEthernetAddress(t *testing.T) {
 		want  []bmc.Interface
 	}{
 		"permanent": {map[string]any{"MACAddress": "", "PermanentMACAddress": "52:54:00:AA:BB:09"}, first("52:54:00:aa:bb:09")},
-		"no MAC":    {map[string]any{"MACAddress": "no address", "PermanentMACAddress": "52:54:00:AA:BB:09"}, first("52:54:00:aa:bb:09")},
-		"none":      {map[string]any{"MACAddress": "no address", "PermanentMACAddress": "none"}, nil},
+		"none":      {map[string]any{"MACAddress": "no address"}, nil},
 		"no state":  {map[string]any{"Status": nil}, first(address)},
 		"disabled": {map[string]any{"Status": map[string]any{"State": "StandbyOffline"}, "SpeedMbps": -1},
 			[]bmc.Interface{{MACAddress: address, Name: "NIC1"}}},
