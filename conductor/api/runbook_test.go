@@ -172,3 +172,38 @@ func TestTheQueryMayNameATrait(t *testing.T) {
 		require.Empty(t, do("GET", "").json()["traits"])
 	}
 }
+
+// A DELETE that does not name the trait removes all traits.
+func TestTheBodyOfADeleteMayNameATrait(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.post("/v1/runbooks", runbook)
+	for _, path := range []string{"/v1/nodes/n/traits", "/v1/runbooks/CUSTOM_A/traits"} {
+		s.do("PUT", path, "latest", `{"traits": ["CUSTOM_B", "CUSTOM_C", "CUSTOM_D"]}`).must(http.StatusNoContent)
+		for _, c := range []struct{ below, body, fault string }{
+			{"", `{"trait": 5}`, "Expected string for trait: 5"},
+			{"", `{"trait": ["CUSTOM_B"]}`, "Expected string for trait: ['CUSTOM_B']"},
+			{"", `{"x": "CUSTOM_B"}`, "Unexpected arguments: x"},
+			{"?trait=CUSTOM_B", `{"trait": "CUSTOM_B"}`, "Expected string for trait: ['CUSTOM_B', 'CUSTOM_B']"},
+			{"/CUSTOM_B", `{"trait": "CUSTOM_B"}`, "The path and the body both have the argument trait"},
+			{"/CUSTOM_B", `{"x": "CUSTOM_B"}`, "Unexpected arguments: x"},
+			{"/CUSTOM_B?trait=CUSTOM_B", "", "The path and the query both have the argument trait"},
+		} {
+			a := s.do("DELETE", path+c.below, "latest", c.body)
+			require.Equal(t, http.StatusBadRequest, a.status, "%s %s", c.below, c.body)
+			require.Equal(t, c.fault, a.fault())
+		}
+		for _, c := range []struct {
+			below, body string
+			left        []any
+		}{
+			{"", `{"trait": "CUSTOM_C"}`, []any{"CUSTOM_B", "CUSTOM_D"}},
+			{"/CUSTOM_B", `{}`, []any{"CUSTOM_D"}},
+			{"", `{"trait": null}`, []any{}},
+		} {
+			s.do("DELETE", path+c.below, "latest", c.body).must(http.StatusNoContent)
+			require.Equal(t, c.left, s.do("GET", path, "latest", "").json()["traits"], "%s %s", c.below, c.body)
+		}
+	}
+}

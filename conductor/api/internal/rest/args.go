@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -27,7 +28,8 @@ type Args struct {
 	repeats bool // the series takes a repeated parameter for a list
 }
 
-// QueryArgs returns the query parameters. Any name other than those given is a fault.
+// QueryArgs returns the query parameters and, of a DELETE, the arguments in the body. Any name other than those given
+// is a fault.
 func (r *Request) QueryArgs(names ...string) *Args {
 	a := &Args{Values: map[string]any{}}
 	a.addQuery(r)
@@ -60,7 +62,7 @@ func (r *Request) BodyArgs(limit Limit, names ...string) *Args {
 	return a
 }
 
-// addQuery adds the query parameters.
+// addQuery adds the query parameters, and the arguments that a DELETE has in its body.
 func (a *Args) addQuery(r *Request) {
 	a.repeats = r.Series >= states.Caracal // 24.1.5; see the release note string-list-6098010bfdce9149
 	for key, values := range r.Query {
@@ -74,6 +76,7 @@ func (a *Args) addQuery(r *Request) {
 		}
 		a.Values[key] = list
 	}
+	maps.Copy(a.Values, r.sent)
 }
 
 // only refuses other arguments than names and the body's, then an invalid node identifier in the path.

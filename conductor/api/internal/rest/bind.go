@@ -63,11 +63,15 @@ func (r *Request) bind(a *Action, segments []string) error {
 	}
 	for i, segment := range segments {
 		name := a.Args[i]
-		if r.Query.Has(name) {
+		if _, sent := r.sent[name]; sent || r.Query.Has(name) {
 			if args := r.QueryArgs(slices.Concat(a.Idents, a.Args)...); args.Err != nil {
 				return args.Err
 			}
-			return fault.Invalid("The path and the query both have the argument %s", name)
+			other := "query"
+			if !r.Query.Has(name) {
+				other = "body"
+			}
+			return fault.Invalid("The path and the %s both have the argument %s", other, name)
 		}
 		if r.Query == nil {
 			r.Query = map[string][]string{}
@@ -111,7 +115,8 @@ func identKind(name string) string {
 }
 
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
-// identifiers are checked; the other actions check their arguments themselves.
+// identifiers are checked; the other actions check their arguments themselves. The arguments in the body of a DELETE
+// are kept for its handler, since the body is read only once.
 func (r *Request) checkNames(a *Action, segments []string) error {
 	names := slices.Concat(a.Idents, a.Args)
 	if a.Body != "" {
@@ -131,7 +136,10 @@ func (r *Request) checkNames(a *Action, segments []string) error {
 	case a.NoArgs:
 		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
 	case r.Method == http.MethodDelete && !a.AnyMethod:
-		return r.BodyArgs(MaxBody, names...).Err
+		args := r.BodyArgs(MaxBody, names...)
+		r.sent = args.Values
+		maps.DeleteFunc(r.sent, func(name string, _ any) bool { return !slices.Contains(a.Args, name) })
+		return args.Err
 	case r.Method == http.MethodPatch && !a.AnyMethod:
 		return r.QueryArgs(names...).Err
 	default:

@@ -44,6 +44,9 @@ type Request struct {
 	// repeated is the fault of an identifier that the query has more than once, nil for none. bind sets it.
 	repeated error
 
+	// sent are the arguments of [Action.Args] that a DELETE has in its query and its body. checkNames sets it.
+	sent map[string]any
+
 	action  *Action // set by bind as soon as Params has the identifiers of the action
 	body    string  // the path segment that is the request's body in place of the sent one; empty for none
 	budget  *budget // the memory for the sent body, set when it is read
