@@ -15,17 +15,25 @@
 // about that depth). It has limits of its own, too: a body has at most 10,000 values, or 100,000 with inspection data,
 // where a member of an object counts as two; inspection data have at most 1 MiB beside their longest text, which are
 // the logs; a heartbeat has at most 64 KiB, or 4 KiB for a node that does not exist; a patch has at most 1,000
-// operations, which move at most 4,194,304 elements of lists. If the request lacks Content-Length or the longest text
-// has escapes, a config drive has about 36 MiB at most, and inspection data have about 13 MiB.
+// operations, which move at most 4,194,304 elements of lists.
 //
-// The handler reserves memory for each request body and for the values that are decoded from it. All requests in
-// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten
-// copies of their texts but the logs, too. The requests of one address have half of these at most. A request that would
-// exceed this gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]:
-// less than 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers
-// need less than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs
-// less than 100 ms of processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms
-// for each MiB, or 19 ms if all of its characters are escapes.
+// The handler reserves memory for each request body and for the values that are decoded from it: at least 80 bytes for
+// each value of a list, and 416 for each member of an object, besides its texts. All requests in flight share 72 MiB,
+// but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten copies of all but the
+// logs, too. The requests of one address have half of these 8 MiB and 60 MiB at most. A request for which too little is
+// left gets 503, and one that needs more than its address may have gets 413. If a request lacks Content-Length or its
+// longest text has escapes, this text needs its memory twice: a config drive then has about 36 MiB at most.
+//
+// Inspection data therefore cannot reach all of their limits at once. Those of 16 MiB, 1 MiB of it beside the logs, may
+// have about 7,000 members of objects, or 30,000 values in lists; 1 MiB without logs may have about 35,000 members. If
+// the request lacks Content-Length or the logs have escapes, the logs have about 13 MiB at most, or about 7 MiB with
+// 1 MiB beside them.
+//
+// A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than 384 MiB for
+// requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less than 128 MiB
+// (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than 100 ms of
+// processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms for each MiB, or
+// 19 ms if all of its characters are escapes.
 //
 // The server limits time and connections. If it is reachable from a network, it should set
 // ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,

@@ -206,6 +206,62 @@ func TestABodyHasAtMost10000Values(t *testing.T) {
 	}
 }
 
+// TestInspectionDataDoNotReachAllLimitsAtOnce has the numbers that the package comment gives. An address has 30 MiB for
+// inspection data, with ten copies of all but the logs.
+func TestInspectionDataDoNotReachAllLimitsAtOnce(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	const (
+		mib         = 1 << 20
+		plain       = "aaaaaaaa"
+		escaped     = `\u0061aa`
+		head        = `{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}]}, `
+		admitted    = http.StatusNotFound // no node has the address
+		refused     = http.StatusRequestEntityTooLarge
+		known, none = true, false // Content-Length
+	)
+	for _, c := range []struct {
+		values, members, beside, logs int
+		text                          string
+		length                        bool
+		want                          int
+	}{
+		{0, 7_000, mib, 15 * mib, plain, known, admitted},
+		{0, 12_000, mib, 15 * mib, plain, known, refused},
+		{30_000, 0, mib, 15 * mib, plain, known, admitted},
+		{60_000, 0, mib, 15 * mib, plain, known, refused},
+		{99_000, 0, 0, 15 * mib, plain, known, admitted},
+		{0, 35_000, mib, 0, plain, known, admitted},
+		{0, 35_000, mib, 0, plain, none, admitted},
+		{0, 46_000, mib, 0, plain, known, refused},
+		{0, 0, 0, 13 * mib, plain, none, admitted},
+		{0, 0, 0, 15 * mib, plain, none, refused},
+		{0, 0, 0, 13 * mib, escaped, known, admitted},
+		{0, 0, 0, 15 * mib, escaped, known, refused},
+		{0, 0, mib, 7 * mib, plain, none, admitted},
+		{0, 0, mib, 7 * mib, escaped, known, admitted},
+		{0, 0, mib, 10 * mib, plain, none, refused},
+		{0, 0, mib, 10 * mib, escaped, known, refused},
+	} {
+		var b strings.Builder
+		b.WriteString(head + `"values": [0` + strings.Repeat(",0", c.values) + `], "members": {"": 0`)
+		for i := range c.members {
+			fmt.Fprintf(&b, `,"%d":0`, i)
+		}
+		// Short texts, so that the logs are the longest one.
+		b.WriteString(`}, "texts": [""`)
+		for b.Len() < c.beside-4<<10 {
+			b.WriteString(`,"` + strings.Repeat("a", 2<<10) + `"`)
+		}
+		b.WriteString(`], "logs": "` + strings.Repeat(c.text, max(c.logs/len(c.text)-16, 0)) + `"}`)
+		r := request("POST", "/v1/continue_inspection", "latest", strings.NewReader(b.String()))
+		if !c.length {
+			r.ContentLength = -1
+		}
+		a := s.send(r)
+		require.Equal(t, c.want, a.status, "%+v: %s", c, a.body)
+	}
+}
+
 func TestAConfigDriveWithoutItsLengthIsSmaller(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	for length, status := range map[int]int{30 << 20: http.StatusNotFound, 40 << 20: http.StatusRequestEntityTooLarge} {
