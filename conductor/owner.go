@@ -52,8 +52,8 @@ func (s view) isChosen(id string) bool {
 	return ok && chosen.ID == s.id
 }
 
-// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner does.
-// If nobody owns the node, a conductor drops the reservations in its own name, and the chosen one those of nodes
+// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner
+// does. If nobody owns the node, a conductor drops the reservations in its own name, and the chosen one those of nodes
 // without work: the work of the others waits for a conductor that has their hardware type, or for their own one.
 //
 // Source: prepare_host in ironic/conductor/base_manager.py, which drops the reservations of its own host whatever the

@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// No conductor has the hardware type of the node any more, so that nobody owns it. A conductor fails the work that it had
-// itself under its name; the work of another one may be its own again soon.
+// No conductor has the hardware type of the node any more, so that nobody owns it. A conductor fails the work that it
+// had itself under its name; the work of another one may be its own again soon.
 func TestTheReservationOfADeadConductorIsDroppedAlsoWithoutTheHardwareType(t *testing.T) {
 	for _, test := range []struct {
 		from    states.State

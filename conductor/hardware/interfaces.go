@@ -91,7 +91,8 @@ type BootModeSetter interface {
 type MediaManager interface {
 	VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error)
 	AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error
-	// DetachVirtualMedia ejects images. Its error matches [bmc.ErrKept] if a BMC keeps an image and nothing else has failed.
+	// DetachVirtualMedia ejects images. Its error matches [bmc.ErrKept] if a BMC keeps an image and nothing else has
+	// failed.
 	DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error
 }
 

@@ -44,7 +44,8 @@ var wait = []insertion{
 	{"machine/rules.go", "\tdefault:\n\t\treturn \"By request",
 		"\tcase states.WorkAdopt:\n\t\treturn \"By request, the adoption was aborted\"\n"},
 	{"conductor/works.go", "eventType: \"adoption\"", "timedOut: \"Timeout reached while adopting the node\", "},
-	{"conductor/works.go", "done:     (*rulebook).restoreConsole, failed: func(n *Node) { n.Power", "answer: (*Task).finishRescue,\n"},
+	{"conductor/works.go", "end:      workEnd{done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power",
+		"agent: workAgent{answer: (*Task).finishRescue},\n"},
 }
 
 // patch adds a work, its states and the request that starts it.

@@ -21,7 +21,8 @@ type DriverConfig struct {
 	// Sessions is how many sessions are kept open between calls, for all nodes together; 0 keeps none. A connection
 	// without a session, over IPMI or with HTTP Basic authentication, counts as one; one that has no session since the BMC
 	// had no free one is not kept, so that the next call tries to open a session. The first sessions are kept: in a larger
-	// fleet the same nodes use kept sessions in every round, and none loses its session to the next node of the same round.
+	// fleet the same nodes use kept sessions in every round, and none loses its session to the next node of the same
+	// round.
 	Sessions int
 	// Idle is how long an unused session is kept before another node's session may replace it; 0 stands for 5 minutes. It
 	// should be longer than the time between two calls for a node.

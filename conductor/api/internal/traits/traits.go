@@ -26,8 +26,8 @@ var standardTraitNames string
 
 var standardTraits = strings.Fields(standardTraitNames)
 
-// Args are the arguments of a PUT or DELETE of traits: a further segment of the path, the query, or the body of a DELETE
-// may name one trait.
+// Args are the arguments of a PUT or DELETE of traits: a further segment of the path, the query, or the body of a
+// DELETE may name one trait.
 var Args = []string{"trait"}
 
 // Change returns the trait that a PUT or DELETE names, "" for all, and the function that the request applies to a list
