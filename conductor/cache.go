@@ -22,7 +22,7 @@ import (
 type CacheReader interface {
 	// ReadVendor reads who made the BMC's firmware, which is recorded since 2026.1, and who made the machine; each is ""
 	// if the machine or the node's management interface does not report it. It is called for nodes without the property
-	// vendor, which it becomes.
+	// vendor, and the machine's vendor is stored there.
 	ReadVendor(ctx context.Context, n *Node) (firmware, machine string, err error)
 	// ReadBootMode reads how the machine boots, "uefi" or "bios", and whether UEFI secure boot is enabled;
 	// "" and nil if the machine or the node's management interface does not report it.

@@ -21,8 +21,8 @@ import (
 // inspection's results, and creates a port for each MAC address that no port has; describe sets the node's properties.
 // In series before 2023.2 no inventory is stored. Since 2025.2 the data are handled as an agent's: macs is not used,
 // all interfaces of the inventory get ports, and since no interface has booted an agent, pxe_enabled is false for all
-// ports. Then the inspection rules are applied to the described node, whose failure is an error. Numbers in the maps
-// are [json.Number].
+// ports. Then the inspection rules run on the node with these properties. A rule that fails is an error. Numbers in the
+// maps are [json.Number].
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py; store_inspection_data and
 // create_ports_if_not_exist in inspect_utils.py; [redfish]inspection_hooks, with its default.

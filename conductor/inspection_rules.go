@@ -98,7 +98,7 @@ var ruleLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warning": slog.LevelWarn, "error": slog.LevelError, "critical": slog.LevelError,
 }
 
-// settable is a record that tells empty texts from null.
+// settable is a record that stores which of its empty texts are "" and which are null.
 type settable interface {
 	SetEmpty(name string, empty bool)
 }

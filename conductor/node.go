@@ -195,10 +195,9 @@ func nameKey(name string) string { return "name=" + name }
 // largeNode is the size in bytes above which a record has room: spaces at its end.
 const largeNode = 512 << 10
 
-// room returns the length of the padding of a large record. There is less of it after each step towards
-// the end of work, and the difference holds the text that says that the record is too large. So a store that has
-// accepted a record during work also accepts the failure of that work. For the reservation itself there is no room:
-// giveUp leaves a clean-up out that cannot begin.
+// room returns the length of the padding of a large record. The padding shrinks as work ends, so that the text of the
+// error fits: a store that has accepted the record during work also accepts it with the failure. There is no room for
+// the reservation of a clean-up: giveUp drops a clean-up that cannot begin.
 func (n *Node) room() int {
 	switch {
 	case kindOf(n.ProvisionState).work != states.NoWork: // in progress

@@ -52,9 +52,9 @@ func (s view) isChosen(id string) bool {
 	return ok && chosen.ID == s.id
 }
 
-// findsOrphan reports whether a node is reserved by no member, and this conductor drops the reservation: the owner
-// does. If nobody owns the node, a conductor drops the reservations in its own name, and the chosen one those of nodes
-// without work: the work of the others waits for a conductor that has their hardware type, or for their own one.
+// findsOrphan reports whether this conductor has to drop a dead process's reservation of a node. The node's owner does.
+// If nobody owns the node, the conductor of the same name does and, if the node has no work, also the chosen conductor:
+// work waits for a conductor that has the hardware type, or for its own conductor.
 //
 // Source: prepare_host in ironic/conductor/base_manager.py, which drops the reservations of its own host whatever the
 // driver is, and _check_orphan_nodes in manager.py.

@@ -185,8 +185,8 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 }
 
 // awaitPower requests a power state from the hardware, and waits until the machine has it. Halfway through the wait it
-// once more requests that a machine that is still off be on: BMCs of Lenovo accept that soon after a power off, and do
-// nothing. A refusal of the second request changes nothing, since the machine may be about to start; only a call that
+// sends power on again if the machine is still off: BMCs of Lenovo accept a power on soon after a power off, and ignore
+// it. A refusal of the second request changes nothing, since the machine may be about to start; only a call that
 // hangs fails the request.
 //
 // Source: pull request 595 of github.com/dsx-ai-factory/infra-controller.

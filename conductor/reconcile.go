@@ -159,9 +159,9 @@ func (r reconciler) note(s *session, before, n *Node, did action, givenUp bool) 
 	}
 }
 
-// giveUp makes a change of a record that is too large for the store, without the work for which it is made: that fails,
-// and the clean-up after it is left out where it cannot be stored. The node would stay reserved, or keep its work for
-// ever.
+// giveUp repeats a change that has made the record too large for the store, and fails the node's work in the same
+// write. If that is too large as well, giveUp also drops the clean-up. Otherwise the node would stay reserved, or keep
+// its work for ever.
 func (r reconciler) giveUp(s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
 	edit := func(cleanUp bool) {
 		before, n, err = r.engine.edit(s.ctx, id, func(n *Node) error {

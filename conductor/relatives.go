@@ -49,7 +49,7 @@ func (r relative) release(ctx context.Context) {
 		if n.Claim == "" {
 			return errNothingToDo
 		}
-		n.release() // a target power state is left whose write had no response, or whose end was not stored
+		n.release() // a target power state may still be set: a write had no response, or its end was not stored
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothingToDo) {
@@ -62,7 +62,8 @@ func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedi
 
 // power prepares a power request to the task's node: its parent is powered on before the node is, and its
 // children are powered off before the node is, unless the child has its own power supply. All of them are reserved
-// before the first is set. The errors match no error of the task's own node, besides Locked. It reports whether the
+// before the first is set. The errors do not wrap an error of a relative, so that no caller takes it for
+// one of the task's node; Locked is the exception. power reports whether the
 // hardware of one of them was asked for a power state.
 //
 // Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.

@@ -122,10 +122,10 @@ func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(
 	}
 }
 
-// conclude is persist for the end of work, which may be a failure. If the record would be too large for the store, it
-// discards the deferred changes and calls change with the error, which the work then fails with. The store accepts that
-// (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
-// would begin again. It notes the transitions, also if change returns errEnded.
+// conclude stores the end of work, which may be a failure. If the record is too large for the store, conclude drops the
+// deferred changes and calls change with the error, with which the work then fails; Node.room has kept room for that.
+// conclude retries for ever, because work whose end is not stored would begin again. It notes the transitions, also if
+// change returns errEnded.
 func (r *reservedRecord) conclude(ctx context.Context, failure error, change func(n *Node, tooLarge error) error) error {
 	before, unsure, write := r.get(), &doubts{}, r.engine.transitions.Writing()
 	write.Begin(before.UUID, before.Revision)

@@ -66,8 +66,7 @@ type workSteps struct {
 	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)
-	// leanRecords says that the records of the steps say only of an abortable step that it is, and not whether a step
-	// needs the agent.
+	// leanRecords says that the records of the steps have "abortable" only if it is true, and never "requires_ramdisk".
 	leanRecords bool
 	// notedEarly says that the history has the beginning of the steps before they are planned.
 	notedEarly bool
@@ -92,8 +91,8 @@ type workAgent struct {
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
 	answer func(*Task, context.Context) (change func(*Node) error, failure error)
-	// reused says that by fast track an agent that runs stays for the work when that begins, stays that it stays when the
-	// work has succeeded.
+	// reused says that with fast track the work may use an agent that already runs, and stays that the agent keeps running
+	// after the work has succeeded.
 	//
 	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 	reused, stays bool
@@ -103,8 +102,8 @@ type workAgent struct {
 type workAbort struct {
 	// byStep says that a client may abort the work only if the hardware type has a step of it that can be aborted.
 	byStep bool
-	// since is the series since which steps can be aborted, and afterStepSince the one since which an abort waits for the
-	// end of a step that cannot be.
+	// since is the first series in which a client can abort a step. afterStepSince is the first series in which an abort
+	// during a step that is not abortable takes effect after that step.
 	since, afterStepSince states.Series
 	// entry returns the entry of an abort in the history; nil if it has none.
 	entry func(*Node) (severity, event string)

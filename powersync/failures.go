@@ -45,7 +45,7 @@ func (f *failingNodes) keep(a Action, past Failures) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.LastError == past.LastError { // the attempt's own may have been stored late, and noted already
+	if now.LastError == past.LastError { // the attempt stored none itself, but a late release may have noted one meanwhile
 		now.LastError = f.nodes[a.ID].LastError
 	}
 	f.put(a.ID, now)

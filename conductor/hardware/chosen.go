@@ -10,8 +10,8 @@ import (
 	"github.com/ironstate/ironstate/internal/kinds"
 )
 
-// kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a
-// field of Interfaces with its defaults below, a field of Chosen, and a row here.
+// kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A new kind
+// needs a field of Interfaces with its defaults in withDefaults, a field of Chosen, and a row here.
 func (i *Interfaces) kinds(c *Chosen) []kind {
 	return []kind{
 		kindOf[Power]{"power", &i.Power, &c.Power},

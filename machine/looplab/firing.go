@@ -18,8 +18,8 @@ type firing struct {
 	args      []any
 	completes *firing         // the pending firing that this one completes
 	err       error           // the fsm.Event.Err that callbacks set without cancelling
-	later     context.Context // set in a pending firing: the context to complete it with
-	moves     uint64          // set in a pending firing: the machine's moves when it was fired
+	later     context.Context // the context with which Transition completes a pending event
+	moves     uint64          // Machine.Moves when a pending event was fired
 }
 
 type firingOf struct{ f *FSM }

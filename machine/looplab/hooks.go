@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/machine"
 )
 
-// callerOf is the context key by which callbacks get the caller's context. Looplab itself
-// runs with a context that never ends.
+// callerOf is the key of the caller's context. Looplab gets a context without cancellation, since a cancelled one would
+// block it for ever.
 type callerOf struct{}
 
 // runGuards is a guard hook. It runs the callbacks that may cancel an event, unless they have allowed it already and

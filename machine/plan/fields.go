@@ -81,9 +81,9 @@ func (q *query) obstacle(e states.Event) string {
 	}
 }
 
-// keepsRecord returns why Ironic does not delete the record of a node in a state that permits deletion: the reason and
-// the field, or no field if it deletes the record or the goal is another. Delete is asked twice, first as if the node
-// had no instance: a protection stays, and comes before an instance, which a tear-down removes.
+// keepsRecord returns the reason and the field for which Ironic keeps the record of a node in a state that permits
+// deletion. Both are empty if Ironic deletes the record, or if the goal is not [Deletable]. Protection is reported
+// before an instance, because a tear-down removes the instance.
 func (q *query) keepsRecord() (admission.Reason, string) {
 	if !q.row.deletes {
 		return 0, ""

@@ -30,8 +30,9 @@ func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, 
 	}, nil
 }
 
-// lookAhead returns the step with the number of requests of the rest of its route; or, if its request destroys a
-// workload and a later one is not sent, why that is so. A reservation has ended by then.
+// lookAhead sets the step's Left to the number of requests of the whole route. If the step destroys a workload and the
+// route does not reach the goal, lookAhead returns the step that blocks instead. It assumes that no reservation
+// remains.
 //
 // It ends, as a [Route] does. No request of a plan is on a cycle (TestThePlanReachesTheGoal), and at most four waits
 // follow each other: work that succeeds ends in a stable state (TestWorkThatSucceedsContinuesUntilTheNodeRests).
@@ -96,8 +97,8 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 	return next
 }
 
-// succeed is Succeed for a node whose fields decide where its cleaning ends, or that after a tear-down there is none or
-// one that fails as it begins.
+// succeed is Succeed with the node's fields: they decide where a cleaning ends, and whether a tear-down is followed by
+// no cleaning or by one that fails at once.
 func (x *index) succeed(n machine.Node, f *NodeFields) machine.Node {
 	if n.State == states.Cleaning && x.ends[x.positionWith(n, f)] != x.table.Target(n.State) {
 		if next, err := n.Report(x.table, states.EventManage, ""); err == nil { // the series has retired nodes

@@ -107,7 +107,7 @@ func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error)
 	})
 }
 
-// read calls f like withSystem, perhaps twice, and returns what the last call of f has returned.
+// read returns f's value. After a BMC has refused a kept session, read calls f again with a new one.
 func read[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, error)) (value T, err error) {
 	err = d.withSystem(ctx, of, func(r *reader) (err error) {
 		value, err = f(r)
@@ -167,8 +167,8 @@ var outside = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled
 
 // use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
 // too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
-// session stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not
-// say so by 401. A temporary connection is closed in any case.
+// session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401 for
+// one that has ended. A temporary connection is closed in any case.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout

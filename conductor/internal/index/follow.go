@@ -166,10 +166,9 @@ func (x *Index[R]) ownDeletions() map[string]int64 {
 	return maps.Clone(x.deleted)
 }
 
-// missing returns the records that the index has and that a new watch has not yielded before Synced. Each of them was
-// deleted before the watch began, or created since, and then the watch yields it later. The same is true of the
-// creations in flight, which missing marks. It forgets the deletions by this process from before the watch began, which
-// the watch does not report.
+// missing returns the indexed records that a new watch has not yielded before Synced: each of them was deleted before
+// the watch began, or created since, so that the watch yields it later. missing also marks the creations in flight that
+// the watch has not yielded, and drops the deletions of before the watch began, which the watch does not report.
 func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) (values []R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

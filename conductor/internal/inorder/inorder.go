@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inorder calls a function for the changes of records, for those of one record in the order of their revisions
-// and never two at once. Who adds a change does not wait for the calls.
+// Package inorder calls a function once for each change of a record. The calls for one record are in the order of its
+// revisions and never concurrent. Adding a change does not wait for its call.
 package inorder
 
 import (

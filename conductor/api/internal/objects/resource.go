@@ -81,9 +81,9 @@ type resource struct {
 type resourceFlag uint16
 
 const (
-	patchedInPart       resourceFlag = 1 << iota // a patch requires no fields; for absent ones and null see [field]
+	patchedInPart       resourceFlag = 1 << iota // a patch is checked without required fields; for nulls see [field]
 	uuidFirst                                    // the fault of a new record of which the UUID and another key exist names the UUID
-	ownDuplicates                                // the conductor's faults for records whose keys exist are Ironic's
+	ownDuplicates                                // the conductor's text for a key that exists is used unchanged
 	firstUnknown                                 // a fault names the first unknown field of a query alone; links and times are unknown
 	deletedByUUID                                // a DELETE takes no name
 	refusedBeforeLookup                          // requests below a node are refused before the record is found
