@@ -28,7 +28,7 @@ func (c *Config) logMoved(n *Node, t TransitionRecord) {
 	case table.Phase(t.To) == states.PhaseWaiting, table.Phase(t.From) == states.PhaseWaiting && table.Phase(t.To) == states.PhaseWorking:
 		level = slog.LevelDebug
 	}
-	if took, ended := n.took(c.Table, t); ended {
+	if took, ended := n.took(t); ended {
 		attrs = append(attrs, slog.Duration("after", took.Round(time.Millisecond)))
 	}
 	if t.LastError != "" {
@@ -39,15 +39,12 @@ func (c *Config) logMoved(n *Node, t TransitionRecord) {
 
 // took returns how long the work took that a transition of the record has ended, with its waits. It returns false if
 // the transition has not ended work, or if the record no longer has the begin.
-func (n *Node) took(table *states.Table, t TransitionRecord) (took time.Duration, ended bool) {
-	works := func(s states.State) bool {
-		return slices.Contains([]states.Phase{states.PhaseWorking, states.PhaseWaiting, states.PhaseHold}, table.Phase(s))
-	}
-	if !works(t.From) || works(t.To) {
+func (n *Node) took(t TransitionRecord) (took time.Duration, ended bool) {
+	if !t.From.InProgress() || t.To.InProgress() {
 		return 0, false
 	}
 	for i := slices.Index(n.Transitions, t); i >= 0; i-- {
-		if begin := n.Transitions[i]; !works(begin.From) {
+		if begin := n.Transitions[i]; !begin.From.InProgress() {
 			return t.Time.Sub(begin.Time), true
 		}
 	}

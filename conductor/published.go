@@ -12,7 +12,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/states"
 )
 
 // FilePublisher is a [Hardware] that publishes files for machines from this process, such as the images that they boot.
@@ -131,8 +130,7 @@ func (w *withdrawals) needsFiles(n *Node) bool {
 	if n == nil {
 		return false
 	}
-	switch states.Latest().Table().Phase(n.ProvisionState) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
+	if n.ProvisionState.InProgress() {
 		return true
 	}
 	hardware, enabled := w.config.Hardware[n.Driver]

@@ -233,7 +233,8 @@ func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
 		return nil // the work starts again
 	}
 	if text, ok := n.machine().Orphaned(r.engine.config.Table); ok {
-		return r.engine.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).end.takeOverFaults)
+		faults := takenOver && kindOf(n.ProvisionState).end.takeOverFaults
+		return r.engine.rules.failAs(ctx, n, workFailure{text: text, noFault: !faults})
 	}
 	return nil
 }

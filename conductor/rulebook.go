@@ -29,25 +29,25 @@ type result struct {
 }
 
 // end applies the result of the work in the node's state to the record.
-func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
-	if e.event == states.EventFail {
+func (b *rulebook) end(ctx context.Context, n *Node, r result) error {
+	if r.event == states.EventFail {
 		kind := kindOf(n.ProvisionState)
-		aborted := kind.steps.in != nil && errors.As(e.err, new(*abortError))
+		aborted := kind.steps.in != nil && errors.As(r.err, new(*abortError))
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.failed(ctx, n, e.err.Error(), aborted, true); err != nil {
+		if err := b.failAs(ctx, n, workFailure{text: r.err.Error(), aborted: aborted}); err != nil {
 			return err
 		}
 		if aborted {
 			kind.forget(n)
 		}
 	} else {
-		moved, err := n.machine().Report(b.config.Table, e.event, "")
+		moved, err := n.machine().Report(b.config.Table, r.event, "")
 		if err != nil {
 			return err
 		}
-		if e.event != states.EventWait && e.event != states.EventHold {
+		if r.event != states.EventWait && r.event != states.EventHold {
 			if kind := kindOf(n.ProvisionState); kind.steps.in != nil && *kind.steps.in(n) != nil {
 				kind.forget(n)
 			}
@@ -55,10 +55,10 @@ func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 				n.forgetAgent()
 			}
 		}
-		b.move(n, e.event, moved)
+		b.move(n, r.event, moved)
 	}
-	if e.edit != nil {
-		e.edit(n)
+	if r.edit != nil {
+		r.edit(n)
 	}
 	if !n.hasWork() {
 		n.drop()
@@ -71,20 +71,27 @@ func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 //
 // Source: the error handlers of ironic/conductor/utils.py.
 func (b *rulebook) fail(ctx context.Context, n *Node, text string) error {
-	return b.failed(ctx, n, text, false, true)
+	return b.failAs(ctx, n, workFailure{text: text})
 }
 
-// failed is fail for work that may have been aborted by request, and that may leave the node without its fault.
-func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted, faults bool) error {
+// workFailure is how the work of a node has failed.
+type workFailure struct {
+	text    string
+	aborted bool // by request
+	noFault bool // the node gets no fault and no maintenance also if a step has failed
+}
+
+// failAs is fail for any failure.
+func (b *rulebook) failAs(ctx context.Context, n *Node, f workFailure) error {
 	from := n.ProvisionState
-	moved, err := n.machine().Report(b.config.Table, states.EventFail, text)
+	moved, err := n.machine().Report(b.config.Table, states.EventFail, f.text)
 	if err != nil {
 		return err
 	}
 	kind := kindOf(from)
-	n.CleanUp = b.cleanUp(ctx, n, aborted)
+	n.CleanUp = b.cleanUp(ctx, n, f.aborted)
 	if kind.steps.in != nil {
-		if faults && kind.end.fault != "" && kind.of(n).Current != nil {
+		if !f.noFault && kind.end.fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, kind.end.fault
 			if n.MaintenanceReason == "" {
 				n.MaintenanceReason = moved.LastError

@@ -283,11 +283,10 @@ func init() {
 // kindOf returns the kind of the work that runs, waits or is held in a state. For any other state it is the kind of
 // [states.NoWork], which has nothing.
 func kindOf(s states.State) *workKind {
-	w := s.Work()
-	if !w.InProgress().Has(s) {
-		w = states.NoWork
+	if !s.InProgress() {
+		return &works[states.NoWork]
 	}
-	return &works[w]
+	return &works[s.Work()]
 }
 
 // runsIn reports whether a conductor works on a node in a state.

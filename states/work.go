@@ -127,6 +127,10 @@ func (w Work) Held() State { return w.states().held }
 // the node is in Enroll again.
 func (w Work) Failed() State { return w.states().failed }
 
+// InProgress reports whether work runs, waits or is held in the state: the phases [PhaseWorking], [PhaseWaiting] and
+// [PhaseHold].
+func (s State) InProgress() bool { return s.Work().InProgress().Has(s) }
+
 // InProgress returns the states in which the work runs, waits or is held.
 func (w Work) InProgress() Set { return w.states().inProgress }
 

@@ -60,6 +60,7 @@ func TestAStateIsStableOrBelongsToAWork(t *testing.T) {
 				states.PhaseWorking: w.Working(), states.PhaseWaiting: w.Waiting(), states.PhaseHold: w.Held(), states.PhaseFailed: w.Failed(),
 			}[phase], "%v is not the state of %v in its phase", s, w)
 			require.Equal(t, phase != states.PhaseFailed, w.InProgress().Has(s), s)
+			require.Equal(t, phase != states.PhaseFailed, s.InProgress(), s)
 			require.True(t, w.States().Has(s), s)
 			require.True(t, table.States().Has(w.Working()), "%v: the series has no working state of %v", s, w)
 		}

@@ -46,7 +46,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	shown := newProgress(errOut, o.series.Table())
+	shown := newProgress(errOut)
 	if shown != nil {
 		errOut = shown
 	}

@@ -25,7 +25,6 @@ import (
 type progress struct {
 	out   io.Writer
 	width func() int
-	table *states.Table
 
 	mu    sync.Mutex
 	nodes map[string]atWork // by UUID
@@ -41,7 +40,7 @@ type atWork struct {
 }
 
 // newProgress returns the progress on a terminal, nil if out is none.
-func newProgress(out io.Writer, table *states.Table) *progress {
+func newProgress(out io.Writer) *progress {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil
@@ -53,14 +52,14 @@ func newProgress(out io.Writer, table *states.Table) *progress {
 		}
 		return columns
 	}
-	return &progress{out: out, width: width, table: table, nodes: map[string]atWork{}}
+	return &progress{out: out, width: width, nodes: map[string]atWork{}}
 }
 
 // observe is told each transition of this process.
 func (p *progress) observe(t conductor.Transition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.isWork(t.To) {
+	if !t.To.InProgress() {
 		delete(p.nodes, t.Node.UUID)
 		return
 	}
@@ -76,20 +75,10 @@ func (p *progress) follow(changes iter.Seq[conductor.NodeChange]) {
 	for c := range changes {
 		p.mu.Lock()
 		known := p.nodes[c.UUID].revision // an older change is from before the work
-		if c.Node == nil || c.Node.Revision > known && !p.isWork(c.Node.ProvisionState) {
+		if c.Node == nil || c.Node.Revision > known && !c.Node.ProvisionState.InProgress() {
 			delete(p.nodes, c.UUID)
 		}
 		p.mu.Unlock()
-	}
-}
-
-// isWork reports whether a node in the state is at work, or waits within it.
-func (p *progress) isWork(s states.State) bool {
-	switch p.table.Phase(s) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
-		return true
-	default:
-		return false
 	}
 }
 

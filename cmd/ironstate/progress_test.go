@@ -34,7 +34,7 @@ func TestTheLineOfTheNodesAtWork(t *testing.T) {
 func TestTheProgressIsBelowTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := &progress{out: &out, width: func() int { return 80 }, table: states.Latest().Table(), nodes: map[string]atWork{}}
+		p := &progress{out: &out, width: func() int { return 80 }, nodes: map[string]atWork{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { p.run(ctx); close(done) }()
@@ -89,7 +89,7 @@ func TestANodeThatIsDeletedOrWhoseWorkAnotherConductorEndsIsNotAtWork(t *testing
 		"another node":                {conductor.NodeChange{UUID: "2be26c0b"}, true},
 		"all nodes have been yielded": {conductor.NodeChange{}, true},
 	} {
-		p := &progress{table: states.Latest().Table(), nodes: map[string]atWork{}}
+		p := &progress{nodes: map[string]atWork{}}
 		p.observe(conductor.Transition{TransitionRecord: conductor.TransitionRecord{To: states.CleanWait}, Node: node(5, states.CleanWait)})
 		p.follow(slices.Values([]conductor.NodeChange{test.change}))
 		require.Equal(t, test.atWork, len(p.nodes) == 1, name)
@@ -100,6 +100,6 @@ func TestAFileIsNoTerminal(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer file.Close()
-	require.Nil(t, newProgress(file, states.Latest().Table()))
-	require.Nil(t, newProgress(&strings.Builder{}, states.Latest().Table()))
+	require.Nil(t, newProgress(file))
+	require.Nil(t, newProgress(&strings.Builder{}))
 }

@@ -208,9 +208,5 @@ func (b mediaBoot) eject(ctx context.Context, n Node) error {
 // UsesMedia reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent
 // stays by fast track, and while an instance exists that is a ramdisk.
 func (mediaBoot) UsesMedia(n Node) bool {
-	switch states.Latest().Table().Phase(n.ProvisionState) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
-		return true
-	}
-	return agentStays(n.Node) || n.Chosen.Deploy.BootsRamdisk() && bootsInstance.Has(n.ProvisionState)
+	return n.ProvisionState.InProgress() || agentStays(n.Node) || n.Chosen.Deploy.BootsRamdisk() && bootsInstance.Has(n.ProvisionState)
 }
