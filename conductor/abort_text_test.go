@@ -120,7 +120,7 @@ func TestAnAutomatedCleaningThatIsAbortedAtItsLastStepNeverMakesTheNodeAvailable
 				m.set(func(a *agentProgram) { a.steps["clean"] = []map[string]any{only} })
 				m.request(m.n, "provide")
 				m.settle(m.n)
-				for i := 0; m.boot().Step().Step != "only"; i++ { // those of fake-hardware come first
+				for i := 0; m.boot().Step().Step != "only"; i++ { // the steps of fake-hardware come first
 					require.Less(t, i, 3)
 				}
 				m.request(m.n, "abort")

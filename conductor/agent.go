@@ -236,7 +236,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect is what the conductor does after it has recorded a heartbeat. Its text is written to the log.
+// heartbeatEffect says what the conductor does after it has stored a heartbeat. The log has its text.
 type heartbeatEffect string
 
 const (

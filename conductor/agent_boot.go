@@ -36,7 +36,7 @@ type AgentBooter interface {
 }
 
 // InBandStepper is an [AgentBooter] with hardware interfaces whose steps the agent executes, such as Ironic's RAID
-// interface "agent". For any other, the agent's steps in a cleaning and a deployment are those of the deploy interface.
+// interface "agent". For any other, the agent's steps in a cleaning and a deployment are the deploy interface's.
 //
 // Source: get_clean_steps and get_deploy_steps in ironic/drivers/modules/agent.py.
 type InBandStepper interface {

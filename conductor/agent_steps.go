@@ -63,8 +63,8 @@ func inBand(n *Node, work states.Work) []Step {
 }
 
 // withInBand returns the steps of a hardware type for work, and the steps of the node's agent and deploy interface. If
-// both have a step, the hardware type's counts. Of the agent's steps for a cleaning and a deployment, only those of the
-// deploy interface count, and those that the hardware type has in band ([InBandStepper]).
+// both have a step, the hardware type's counts. Of the agent's steps for a cleaning and a deployment, only the deploy
+// interface's count, and those that the hardware type has in band ([InBandStepper]).
 //
 // Source: get_clean_steps, get_deploy_steps and get_service_steps in ironic/drivers/modules/agent_base.py and agent.py.
 func withInBand(hardware Hardware, n *Node, work states.Work) []Step {

@@ -14,11 +14,11 @@ import (
 // hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
 const askTimeout = 5 * time.Second
 
-// question is what a hardware type is asked for, such as "its steps", about a node.
+// question identifies what a hardware type was asked, such as "its steps", and the node that it was asked about.
 type question struct{ driver, node, what string }
 
 // ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
-// returns the context's error if the context has ended, and otherwise a [*HardwareError] that names what was asked for.
+// returns a [*HardwareError] that names what was asked for. It returns the context's error if the context has ended.
 // While a call does not return that has not returned in time, the same question about the node fails at once: clients
 // and work ask again and again, and each call would keep a goroutine and a record.
 func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {

@@ -136,8 +136,8 @@ type Config struct {
 	// MinHistoryAge keeps the entries of a node's history that are younger besides the MaxHistory newest of the others
 	// (node_history_minimum_days); 0 keeps none besides them.
 	MinHistoryAge time.Duration
-	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions, but never less than those of its
-	// last write; 0 stands for [DefaultMaxTransitions]. Each takes 50 to 60 bytes in the store and in memory, and its last
+	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions, but never less than its last
+	// write made; 0 stands for [DefaultMaxTransitions]. Each takes 50 to 60 bytes in the store and in memory, and its last
 	// error. Ironic has no such option.
 	MaxTransitions int
 

@@ -111,7 +111,7 @@ package conductor
 //
 //	Conductor          the front: one method for each request of a client
 //	  engine           carries out actions and requests; it alone reserves nodes
-//	    reconciler     carries out what reconcile decides
+//	    reconciler     applies the actions that reconcile returns
 //	    powerRounds    the rounds of the power sync
 //	    Task           the work on one reserved node; its reservedRecord writes the node's record,
 //	                   and its relatives are the node's parents and children
@@ -136,7 +136,7 @@ package conductor
 //	history                                                the entries of a node's history
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node
-//	reconcile                                              what is due on a node, and what is done about it
+//	reconcile                                              which action a node needs, and its execution
 //	rulebook, transition, interfaces, refusal              decisions; internal/inorder has the calls of OnTransition
 //	expected                                               the times after which nodes are overdue
 //	engine, fence                                          reservations, and the permission for each hardware operation;

@@ -124,7 +124,7 @@ func (w *withdrawals) withdraw(ctx context.Context, publisher FilePublisher, id 
 	})
 }
 
-// needsFiles reports whether the machine of a node may load published files. The files may be those of a conductor that
+// needsFiles reports whether the machine of a node may load published files. The files may belong to a conductor that
 // no longer owns the node: a machine may still load them.
 func (w *withdrawals) needsFiles(n *Node) bool {
 	if n == nil {

@@ -31,8 +31,8 @@ func (e edge) onSpine() bool {
 	return i >= 0 && i+1 < len(spine) && spine[i+1] == e.to
 }
 
-// A partLayout says how a layout draws a part: the corner of its title ("tl" is top left), and the order of its states,
-// those of its chapter. The states between parts have a partLayout without a part and a corner.
+// A partLayout says how a layout draws a part: the corner of its title ("tl" is top left), and the order of the
+// states of its chapter. The states between parts have a partLayout without a part and a corner.
 type partLayout struct {
 	part   Part
 	corner string

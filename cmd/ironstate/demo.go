@@ -19,8 +19,8 @@ type demo struct {
 	bmcs []*bmctest.Redfish
 }
 
-// startDemo starts the built-in BMCs. The files of their certificates are below -data, if there is one, where those of
-// a killed process are replaced.
+// startDemo starts the built-in BMCs. The files of their certificates are below -data, if there is one, where they
+// replace the files of a killed process.
 func (o *options) startDemo() (d *demo, err error) {
 	d = &demo{}
 	if o.demo == 0 {

@@ -115,7 +115,7 @@ func TestTheBodyOfEventsHasASchemaSince20262(t *testing.T) {
 	require.Equal(t, "Unexpected arguments: x", s.do("POST", path+"?x=1", "latest", valid).fault())
 }
 
-// The texts are those of jsonschema 4.19.2 and 4.26.0, which the Ironics have, for the schema in
+// The texts come from jsonschema 4.19.2 and 4.26.0, which the Ironics have, for the schema in
 // ironic/api/controllers/v1/port.py.
 func TestTheSchemaOfAPortRequiresTheUUIDOrTheNameOfANode(t *testing.T) {
 	t.Parallel()

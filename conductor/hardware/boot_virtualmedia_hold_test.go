@@ -175,6 +175,20 @@ func TestAMachineInBIOSModeChangesItsModeBeforeSecureBoot(t *testing.T) {
 	require.Contains(t, server.Boot("1"), "UEFI")
 }
 
+// deployByImage deploys a new node by an image of its own, which its BMC has in a slot until the deployment ends.
+func (s *site) deployByImage(server *bmctest.Redfish, slot string) *conductor.Node {
+	s.t.Helper()
+	n := s.node(redfishMachine(server, s.t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
+	n = s.request(n, "active")
+	require.Equal(s.t, states.DeployWait, n.ProvisionState, n.LastError)
+	require.Equal(s.t, image, server.Media(slot))
+	require.NoError(s.t, s.Resume(s.t.Context(), n.UUID, nil))
+	n = s.settle(n)
+	require.Equal(s.t, states.Active, n.ProvisionState, n.LastError)
+	require.Empty(s.t, server.Media(slot))
+	return n
+}
+
 // Some BMCs refuse to eject an image, and insert another one all the same.
 func TestAnImageThatTheBMCKeepsFailsNoDeployment(t *testing.T) {
 	const other = "/redfish/v1/Managers/bmc/VirtualMedia/old"
@@ -185,14 +199,7 @@ func TestAnImageThatTheBMCKeepsFailsNoDeployment(t *testing.T) {
 	server.AddFault(bmctest.Fault{On: other + "/Actions/VirtualMedia.EjectMedia", Do: bmctest.Status(http.StatusInternalServerError)})
 	var log lockedBuffer
 	s := start(t, hardware.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, image, server.Media("CD"))
-	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-	n = s.settle(n)
-	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Empty(t, server.Media("CD"))
+	n := s.deployByImage(server, "CD")
 	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
 	require.Equal(t, 1, log.count("a BMC does not eject the image"))
 

@@ -182,7 +182,7 @@ type Deploy interface {
 
 // Interfaces lists the interfaces of a hardware type by their kinds. The first of a kind is the default. Power and
 // Management are required. [New] fills in the other kinds that are empty, as the fields say. [Redfish], [IPMI] and
-// [BMCLib] return those of their hardware types.
+// [BMCLib] return the lists of their hardware types.
 type Interfaces struct {
 	Power      []Power
 	Management []Management

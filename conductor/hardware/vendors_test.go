@@ -114,15 +114,8 @@ func TestADeploymentOnABMCThatKeepsNoBootDevice(t *testing.T) {
 	require.NoError(t, server.SetPower("1", "On"))
 	set := overrides(server)
 	s := start(t, hardware.Config{})
-	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, image, server.Media(""))
-	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-	n = s.settle(n)
-	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	n := s.deployByImage(server, "")
 	require.Equal(t, "disk", n.DriverInternalInfo["redfish_boot_device"])
-	require.Empty(t, server.Media(""))
 	require.Equal(t, []string{"Cd Once UEFI", "Hdd Once UEFI", "Hdd Once UEFI"}, set())
 }
 

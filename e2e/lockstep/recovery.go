@@ -19,7 +19,7 @@ const recoveryName = "conductor: nodes after its death"
 
 // compareRecovery kills and restarts the conductor with nodes in every state, with every target, with and without a
 // reservation of the conductor, and with one whose power is being changed. It compares the nodes after the restart with
-// [machine.Node.Orphaned], and the histories of the reserved ones with those of ironstate's conductor.
+// [machine.Node.Orphaned], and the histories of the reserved ones with the histories in ironstate's conductor.
 func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: recoveryName}
 	nodes := make(map[string]lostNode)

@@ -98,7 +98,7 @@ type hints map[string]hint
 type hint struct {
 	part       string            // of a state
 	place      int               // among the parts, or among the states of the part
-	attributes map[string]string // those of hintNames that it has
+	attributes map[string]string // its attributes among hintNames
 }
 
 var (

@@ -35,7 +35,7 @@ func Absent(kind string) string {
 // None returns the hardware interface of a kind that has no function.
 func None(kind string) string { return "no-" + kind }
 
-// Ironic's names are those of Python entry points, for which these characters are recommended. They are parts of URLs
+// Ironic's names are names of Python entry points, for which these characters are recommended. They are parts of URLs
 // and of lists with commas.
 var form = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
 

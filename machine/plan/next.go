@@ -24,7 +24,7 @@ func Next(t *states.Table, n machine.Node, d Desired) (Step, error) {
 	x := indexOf(t)
 	n, d = x.normalize(n, d)
 	step, destroys, err := x.next(n, d)
-	if destroys || d.Fields.Retired && step.Left > 0 { // the routes are those of nodes that are not retired
+	if destroys || d.Fields.Retired && step.Left > 0 { // the routes are for nodes that are not retired
 		step = x.lookAhead(n, d, step, destroys)
 	}
 	return step, err

@@ -64,7 +64,7 @@
 //		bmc.Close()
 //	}
 //
-// Handle and Change make new effects. Effects lists one of every kind, except those of single families, so that a test
+// Handle and Change make new effects. Effects lists one of every kind, except the effects of single families, so that a test
 // can go through them; a client of BMCs should survive all of them, and BadCertificates. Effect.Fails says why it can
 // do its work with few of them alone:
 //

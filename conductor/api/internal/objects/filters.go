@@ -115,7 +115,7 @@ var publicOnly = filter{
 	},
 }
 
-// complete sets what the definition of a resource leaves out: its marker, the order of the checks, and the decoders.
+// complete fills in the defaults of a list: its marker, the order of the checks, and the decoders of its parameters.
 func (l *listRules) complete() {
 	if l.marker == nil {
 		l.marker = (*rest.Args).UUID

@@ -215,7 +215,7 @@ func filtersApply(q *listRequest) error {
 	return nil
 }
 
-// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in that of the request.
+// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in the request's.
 // Other fields may have had their column before, as the name of a port did.
 func hasNoColumn(r *rest.Request, f *field) bool {
 	return f.is(noColumn) || f.is(namedEarlier) && f.since > r.Highest

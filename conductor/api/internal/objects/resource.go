@@ -46,8 +46,8 @@ import (
 )
 
 // resource describes one kind of record in the API. Its variable is made by [complete]. Ironic has separate code for
-// each resource: orders tells in which order a request is checked, by the rules of all resources and those of its file.
-// What its definition, or one of its rules below, leaves out has no effect, unless the comment says what it stands for.
+// each resource: orders tells in which order a request is checked, by the rules of all resources and by its own.
+// A field or flag that a resource does not set has no effect, unless its comment names a default.
 //
 // Source: the files of the same names in ironic/api/controllers/v1.
 type resource struct {
