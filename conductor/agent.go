@@ -167,21 +167,24 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	if err := c.rules.checkHeartbeat(n, h); err != nil { // names are looked up for no stranger
 		return err
 	}
-	attends, err := c.rules.attends(ctx, n)
-	if err != nil {
-		return err
-	}
-	if h.CallbackURL != "" || attends { // an agent that takes no commands has none
+	if h.CallbackURL != "" { // an agent that takes no commands has none
 		if err := c.engine.permitAgent(ctx, n, h); err != nil {
 			return err
 		}
 	}
+	attends := false
 	before, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 		if err := c.rules.checkHeartbeat(n, h); err != nil {
 			return err
 		}
 		if !kindOf(n.ProvisionState).agent.heartbeats && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
+		}
+		if attends, err = c.engine.attends(ctx, n.Clone()); err != nil {
+			return err
+		}
+		if attends && h.CallbackURL == "" {
+			return c.engine.permitAgent(ctx, n, h)
 		}
 		n.Agent.URL, n.Agent.From, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.From, errtext.Clean(h.AgentVersion), now()
 		n.Agent.VerifyCA = cmp.Or(h.AgentVerifyCA, n.Agent.VerifyCA)
@@ -197,7 +200,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
-	effect, failure, err := c.rules.heartbeatEffect(ctx, n, h)
+	effect, failure, err := c.engine.heartbeatEffect(ctx, n, h, attends)
 	if err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	case heartbeatResumes:
 		return c.Resume(ctx, ident, failure)
 	case heartbeatAttends:
-		c.engine.attend(n.UUID)
+		c.engine.attend(n)
 	}
 	return nil
 }
@@ -249,37 +252,69 @@ const (
 )
 
 // heartbeatEffect returns the effect of a heartbeat that the node's record already has. If the effect is
-// heartbeatResumes and there is a failure, the failure ends the work.
-func (b *rulebook) heartbeatEffect(ctx context.Context, n *Node, h Heartbeat) (effect heartbeatEffect, failure, err error) {
+// heartbeatResumes and there is a failure, the failure ends the work. attends is what [engine.attends] has returned.
+func (e *engine) heartbeatEffect(
+	ctx context.Context, n *Node, h Heartbeat, attends bool,
+) (effect heartbeatEffect, failure, err error) {
+	if effect, failure = e.rules.heartbeatByRecord(n); effect != "" {
+		return effect, failure, nil
+	}
+	waits, err := e.waitsBuiltIn(ctx, n)
+	if err != nil {
+		return "", nil, err
+	}
+	effect, failure = heartbeatByAnswers(h, e.rules.types.description(n).Simulated, attends, waits)
+	return effect, failure, nil
+}
+
+// heartbeatByRecord returns the effect of a heartbeat by the node's record, empty if that depends on what the hardware
+// type answers.
+func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
 	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).agent.heartbeats
 	switch {
 	case n.Reservation != "":
-		return heartbeatReserved, nil, nil
+		return heartbeatReserved, nil
 	case !waits:
-		return heartbeatNotAwaited, nil, nil
+		return heartbeatNotAwaited, nil
 	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
 		if failure = b.endsInMaintenance(n); failure != nil {
-			return heartbeatResumes, failure, nil
+			return heartbeatResumes, failure
 		}
-		return heartbeatMaintenance, nil, nil
-	}
-	attends, err := b.attends(ctx, n)
-	continues := false
-	if err == nil {
-		continues, err = b.heartbeatContinues(ctx, n, attends)
-	}
-	switch {
-	case err != nil:
-		return "", nil, err
-	case h.AgentStatus == "error" && !attends:
-		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage), nil
-	case continues:
-		return heartbeatResumes, nil, nil
-	case attends:
-		return heartbeatAttends, nil, nil
+		return heartbeatMaintenance, nil
 	default:
-		return heartbeatTellsNobody, nil, nil
+		return "", nil
 	}
+}
+
+// heartbeatByAnswers returns the effect of a heartbeat for which a node waits, by what the node's hardware type
+// answers: whether it is simulated, whether the conductor speaks to the agent, and whether the node waits in the
+// built-in step "wait".
+func heartbeatByAnswers(h Heartbeat, simulated, attends, waitsBuiltIn bool) (effect heartbeatEffect, failure error) {
+	switch {
+	case h.AgentStatus == "error" && !attends:
+		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage)
+	case simulated && !attends || waitsBuiltIn:
+		return heartbeatResumes, nil
+	case attends:
+		return heartbeatAttends, nil
+	default:
+		return heartbeatTellsNobody, nil
+	}
+}
+
+// waitsBuiltIn reports whether the current step of a node is the built-in step "wait", and no step of that name of the
+// node's hardware type. A heartbeat then continues the work, without the conductor's speaking to the agent.
+func (e *engine) waitsBuiltIn(ctx context.Context, n *Node) (bool, error) {
+	hardware, err := e.rules.types.of(n)
+	if err != nil || n.Step().Step != "wait" {
+		return false, nil
+	}
+	available, err := e.rules.types.stepsFor(ctx, hardware, n, kindOf(n.ProvisionState).work)
+	if err != nil {
+		return false, err
+	}
+	step, _ := e.rules.runnable(n.Step(), available)
+	return step.Step == "wait" && step.Run == nil, nil
 }
 
 // isNotPEM reports whether a character is in no text in PEM, such as ESC.
@@ -292,25 +327,6 @@ func isNotPEM(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune(
 func (b *rulebook) recordsHeartbeat(n *Node) bool {
 	on, _ := b.fastTracks(n)
 	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
-}
-
-// heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back, without the
-// conductor's speaking to the agent.
-func (b *rulebook) heartbeatContinues(ctx context.Context, n *Node, attends bool) (bool, error) {
-	kind := kindOf(n.ProvisionState)
-	if b.types.description(n).Simulated && !attends || kind.steps.in == nil {
-		return kind.steps.in != nil, nil
-	}
-	hardware, err := b.types.of(n)
-	if err != nil || n.Step().Step != "wait" {
-		return false, nil
-	}
-	available, err := b.types.stepsFor(ctx, hardware, n, kind.work)
-	if err != nil {
-		return false, err
-	}
-	step, _ := b.runnable(n.Step(), available)
-	return step.Step == "wait" && step.Run == nil, nil // not a step of that name of the hardware type
 }
 
 // endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,

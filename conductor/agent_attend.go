@@ -16,22 +16,24 @@ import (
 
 // attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
 // steps or its rescue wait for it.
-func (b *rulebook) attends(ctx context.Context, n *Node) (bool, error) {
+func (e *engine) attends(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
 	if !kind.waits(n) || kind.agent.word == "" && kind.agent.answer == nil {
 		return false, nil
 	}
-	hardware, err := b.types.of(n)
+	hardware, err := e.rules.types.of(n)
 	if err != nil {
 		return false, nil
 	}
-	return b.types.usesAgent(ctx, hardware, n, kind.work)
+	return e.rules.types.usesAgent(ctx, hardware, n, kind.work)
 }
 
-// attend handles the heartbeat of a node's agent in a goroutine of its own: it reserves the node, asks the agent for
-// its commands and stores the result. If the work continues and this conductor owns the node, the goroutine does the
-// work. attend does nothing while a process works on the node; the next heartbeat comes soon.
-func (e *engine) attend(id string) {
+// attend handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
+// reserves the node, asks the agent for its commands and stores the result. If the work continues and this conductor
+// owns the node, the goroutine does the work. attend does nothing while a process works on the node, or once the node
+// has left the state; the next heartbeat comes soon.
+func (e *engine) attend(waiting *Node) {
+	id := waiting.UUID
 	log := e.config.Log.With("node", id)
 	s, err := e.sessions.current()
 	if err != nil {
@@ -45,11 +47,7 @@ func (e *engine) attend(id string) {
 	s.run.group.Go(func() {
 		defer e.pool.Free(id)
 		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-			attends, err := e.rules.attends(s.ctx, n)
-			if err != nil {
-				return err
-			}
-			if n.Reservation != "" || !attends {
+			if n.Reservation != "" || n.ProvisionState != waiting.ProvisionState {
 				return errNothingToDo
 			}
 			e.reserve(n, s.id)

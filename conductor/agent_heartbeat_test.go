@@ -81,6 +81,24 @@ func TestANodeThatAnotherConductorReservesIsLeftAlone(t *testing.T) {
 	})
 }
 
+func TestTheHardwareTypeIsAskedOnceForAHeartbeatWhetherItUsesTheAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &defective{}
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+		})
+		m.clean("deploy.erase_devices")
+		m.boot()
+		asked, heard := atomic.Int32{}, 0
+		hardware.breaks("UsesAgent", func() { asked.Add(1) })
+		m.set(func(a *agentProgram) { a.before = func() { heard++ } })
+		m.requireState(m.beat(), states.CleanWait, "")
+		require.Positive(t, heard)
+		require.EqualValues(t, 1, asked.Load())
+	})
+}
+
 func TestAHeartbeatOfAReservedNodeContinuesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shared{t: t}
