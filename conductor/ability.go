@@ -37,12 +37,12 @@ func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (prob
 //
 // Source: _validate_common in ironic/drivers/modules/pxe_base.py.
 func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[string]error, error) {
-	all := e.rules.validate(ctx, hardware, n)
+	all := e.types.validate(ctx, hardware, n)
 	needer, ok := hardware.(PortNeeder)
 	if !ok {
 		return all, nil
 	}
-	kinds, err := ask(ctx, e.rules.types, n, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
+	kinds, err := ask(ctx, e.types, n, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
 	if err != nil || len(kinds) == 0 {
 		return all, err
 	}
@@ -159,8 +159,8 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 	if err != nil {
 		return nil, err
 	}
-	if vendor := c.rules.types.vendor(hardware, n); vendor != nil {
-		return ask(ctx, c.rules.types, n, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
+	if vendor := c.engine.types.vendor(hardware, n); vendor != nil {
+		return ask(ctx, c.engine.types, n, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
 	}
 	return nil, nil
 }
@@ -183,7 +183,7 @@ func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendor
 		return nil, err
 	}
 	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		vendor := c.rules.types.vendor(hardware, n)
+		vendor := c.engine.types.vendor(hardware, n)
 		if vendor == nil {
 			return refuse(Unsupported, "No handler for method %s", args.Method)
 		}

@@ -263,7 +263,7 @@ func (e *engine) heartbeatEffect(
 	if err != nil {
 		return "", nil, err
 	}
-	effect, failure = heartbeatByAnswers(h, e.rules.types.description(n).Simulated, attends, waits)
+	effect, failure = heartbeatByAnswers(h, e.types.description(n).Simulated, attends, waits)
 	return effect, failure, nil
 }
 
@@ -305,11 +305,11 @@ func heartbeatByAnswers(h Heartbeat, simulated, attends, waitsBuiltIn bool) (eff
 // waitsBuiltIn reports whether the current step of a node is the built-in step "wait", and no step of that name of the
 // node's hardware type. A heartbeat then continues the work, without the conductor's speaking to the agent.
 func (e *engine) waitsBuiltIn(ctx context.Context, n *Node) (bool, error) {
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil || n.Step().Step != "wait" {
 		return false, nil
 	}
-	available, err := e.rules.types.stepsFor(ctx, hardware, n, kindOf(n.ProvisionState).work)
+	available, err := e.types.stepsFor(ctx, hardware, n, kindOf(n.ProvisionState).work)
 	if err != nil {
 		return false, err
 	}
@@ -325,7 +325,7 @@ func isNotPEM(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune(
 // Source: FASTTRACK_HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py; fast_track_able, which adds the states
 // of an inspection.
 func (b *rulebook) recordsHeartbeat(n *Node) bool {
-	on, _ := b.fastTracks(n)
+	on, _ := b.config.fastTracks(n)
 	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
 }
 
@@ -353,7 +353,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		if err := c.rules.unlocked(n); err != nil {
 			return err
 		}
-		return c.rules.applyCallback(ctx, n, failure)
+		return c.engine.callBack(ctx, n, failure)
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
@@ -363,25 +363,13 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	return err
 }
 
-// applyCallback continues or fails the work of a node that waits, see [Conductor.Resume].
-func (b *rulebook) applyCallback(ctx context.Context, n *Node, failure error) error {
+// callBack continues or fails the work of a node that waits, see [Conductor.Resume].
+func (e *engine) callBack(ctx context.Context, n *Node, failure error) error {
 	if failure != nil {
-		return b.fail(ctx, n, failure.Error())
+		return e.fail(ctx, n, workFailure{text: failure.Error()})
 	}
-	event := states.EventResume
-	if _, ok := b.config.Table.Next(n.ProvisionState, event); !ok {
-		event = states.EventDone
+	if _, ok := e.config.Table.Next(n.ProvisionState, states.EventResume); ok {
+		return e.rules.resume(n, now())
 	}
-	moved, err := n.machine().Report(b.config.Table, event, "")
-	if err != nil {
-		return err
-	}
-	if kind := kindOf(n.ProvisionState); kind.steps.in != nil && event == states.EventDone {
-		kind.forget(n)
-		if !b.keepsAgent(n) {
-			n.forgetAgent()
-		}
-	}
-	b.move(n, event, moved)
-	return nil
+	return e.rules.end(n, result{event: states.EventDone}, false, now())
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -21,11 +22,11 @@ func (e *engine) attends(ctx context.Context, n *Node) (bool, error) {
 	if !kind.waits(n) || kind.agent.word == "" && kind.agent.answer == nil {
 		return false, nil
 	}
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil {
 		return false, nil
 	}
-	return e.rules.types.usesAgent(ctx, hardware, n, kind.work)
+	return e.types.usesAgent(ctx, hardware, n, kind.work)
 }
 
 // attend handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
@@ -79,9 +80,9 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
 		if failure = cmp.Or(tooLarge, failure); failure != nil {
-			change = func(n *Node) error { return e.rules.fail(s.ctx, n, failure.Error()) }
+			change = func(n *Node, _ time.Time) error { return e.fail(s.ctx, n, workFailure{text: failure.Error()}) }
 		}
-		if err := change(n); err != nil {
+		if err := change(n, at); err != nil {
 			return err
 		}
 		if !n.hasWork() || !s.owns(n) {
@@ -105,7 +106,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 // error fails the node's work.
 //
 // Source: the functions _heartbeat_*_wait and process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
+func (t *Task) heard(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
 	n := t.Node()
 	kind, rules := kindOf(n.ProvisionState), t.engine.rules
 	w := kind.agent.word
@@ -153,7 +154,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	}
 }
 
-func unchanged(*Node) error { return nil }
+func unchanged(*Node, time.Time) error { return nil }
 
 // waitsFor returns the current step as [agent.Judge] needs it.
 func (s Steps) waitsFor() agent.Current {
@@ -167,7 +168,7 @@ func (s Steps) waitsFor() agent.Current {
 // follows. It boots the agent again after a step that requires it.
 func (t *Task) stepDone(
 	ctx context.Context, kind *workKind, w agent.Work, result agent.Command,
-) (change func(*Node) error, failure error) {
+) (change func(*Node, time.Time) error, failure error) {
 	id, step := t.Node().UUID, kind.of(t.Node()).Current
 	if step.Step == "write_image" {
 		t.engine.config.logImage(t.Node())
@@ -192,7 +193,7 @@ func (t *Task) stepDone(
 // priority.
 //
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
-func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node) error, failure error) {
+func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node, time.Time) error, failure error) {
 	if err := t.refreshAgentSteps(ctx); err != nil {
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.texts.noun, t.Node().UUID, err)
@@ -200,10 +201,10 @@ func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node)
 	if !kind.automated(t.Node()) || kind.of(t.Node()).AbortAfter {
 		return t.engine.rules.repeat, nil
 	}
-	return func(n *Node) error {
+	return func(n *Node, at time.Time) error {
 		steps := kind.edit(n)
 		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
-		return t.engine.rules.resume(n)
+		return t.engine.rules.resume(n, at)
 	}, nil
 }
 
@@ -242,20 +243,20 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) (begun bool, err er
 }
 
 // resume continues the work of a node that waits.
-func (b *rulebook) resume(n *Node) error {
+func (b *rulebook) resume(n *Node, at time.Time) error {
 	moved, err := n.machine().Report(b.config.Table, states.EventResume, "")
 	if err != nil {
 		return err
 	}
-	b.move(n, states.EventResume, moved)
+	b.move(n, states.EventResume, moved, at)
 	return nil
 }
 
 // repeat lets the work of a waiting node continue with its current step, once more.
-func (b *rulebook) repeat(n *Node) error {
+func (b *rulebook) repeat(n *Node, at time.Time) error {
 	steps := kindOf(n.ProvisionState).edit(n)
 	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
-	return b.resume(n)
+	return b.resume(n, at)
 }
 
 // finishRescue sends the hash of the rescue password to the agent, which sets the password and exits. It then removes
@@ -263,7 +264,7 @@ func (b *rulebook) repeat(n *Node) error {
 // An agent that takes no hash is not given the password itself, unlike in Ironic.
 //
 // Source: _finalize_rescue in ironic/drivers/modules/agent_base.py, clean_up of AgentRescue in agent.py.
-func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, failure error) {
+func (t *Task) finishRescue(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
 	n := t.Node()
 	client, err := t.engine.agent(n)
 	if err == nil {
@@ -281,5 +282,5 @@ func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, fail
 	if err != nil {
 		return nil, fmt.Errorf("Node failed to perform rescue operation: %w", err)
 	}
-	return func(n *Node) error { n.forgetRescue(); return t.engine.rules.resume(n) }, nil
+	return func(n *Node, at time.Time) error { n.forgetRescue(); return t.engine.rules.resume(n, at) }, nil
 }

@@ -68,12 +68,32 @@ func (ts *hardwareTypes) usesAgent(ctx context.Context, hardware Hardware, n *No
 	return ask(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
+// agentUse is how a hardware type uses the agent for the work on a node.
+type agentUse struct {
+	executes    bool // the agent executes steps
+	writesImage bool
+	available   []Step // if a client or a runbook has composed the steps, which may need no agent
+}
+
+// agentUse returns the answers of a hardware type. It is called within an ask.
+func (ts *hardwareTypes) agentUse(hardware Hardware, n *Node, kind *workKind) (use agentUse) {
+	booter := agentBooter(hardware, n, kind.work)
+	if use.executes = kind.agent.word != "" && booter != nil; !use.executes {
+		return use
+	}
+	use.writesImage = kind.steps.replan != nil && booter.WritesImage(n)
+	if kind.composed(n) {
+		use.available = ts.listSteps(hardware, n, kind.work)
+	}
+	return use
+}
+
 // booter is agentBooter for the work of the task's node, which uses the agent: it is an error if the hardware type does
 // not say so any more.
 func (t *Task) booter(ctx context.Context) (AgentBooter, error) {
 	n := t.Node()
 	work := n.ProvisionState.Work()
-	booter, err := ask(ctx, t.engine.rules.types, n, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
+	booter, err := ask(ctx, t.engine.types, n, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
 	if err == nil && booter == nil {
 		err = &HardwareError{fmt.Errorf("the hardware type does not use the agent any more for the work %s", work)}
 	}

@@ -33,7 +33,7 @@ func agentDeploySteps(booter AgentBooter, n *Node) []Step {
 
 // bootForDeployment boots the agent and waits for its heartbeat. An agent that is ready by fast track is not booted.
 func bootForDeployment(ctx context.Context, t *Task) error {
-	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
+	if on, _ := t.engine.config.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
 		return nil
 	}
 	booter, err := t.booter(ctx)
@@ -54,7 +54,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 		return err
 	}
 	n := t.Node()
-	writes, err := ask(ctx, t.engine.rules.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	writes, err := ask(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 // without a boot. The key fast_track of driver_info overrides the configuration.
 //
 // Source: fast_track_enabled in ironic/common/utils.py.
-func (b *rulebook) fastTracks(n *Node) (bool, error) {
+func (c *Config) fastTracks(n *Node) (bool, error) {
 	value := n.DriverInfo["fast_track"]
 	if value == nil {
-		return b.config.FastTrack, nil
+		return c.FastTrack, nil
 	}
 	on, ok := oslobool.Parse(fmt.Sprint(value))
 	if !ok {
@@ -31,7 +31,7 @@ func (b *rulebook) fastTracks(n *Node) (bool, error) {
 //
 // Source: lookup_allowed in ironic/api/controllers/v1/ramdisk.py.
 func (b *rulebook) lookupAllowed(n *Node) states.Set {
-	if on, _ := b.fastTracks(n); on {
+	if on, _ := b.config.fastTracks(n); on {
 		return b.config.Table.FastTrackLookupAllowed()
 	}
 	return b.config.Table.LookupAllowed()
@@ -49,10 +49,10 @@ func agentStays(from, to states.State) bool {
 // machine stays on and the next work may be the agent's. The agent may have a token and not yet have sent a heartbeat.
 //
 // Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
-func (b *rulebook) keepsAgent(n *Node) bool {
-	on, _ := b.fastTracks(n)
+func (b *rulebook) keepsAgent(n *Node, at time.Time) bool {
+	on, _ := b.config.fastTracks(n)
 	ends := succeeds(n.ProvisionState) && kindOf(n.ProvisionState).agent.stays
-	return on && ends && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(now(), b.config.FastTrackTimeout)
+	return on && ends && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(at, b.config.FastTrackTimeout)
 }
 
 // succeeds reports whether work can succeed in a state: an inspection also in the state in which it waits.
@@ -77,7 +77,7 @@ func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 // Source: is_fast_track in ironic/conductor/utils.py.
 func (r *stepsRun) fastTrack(ctx context.Context) (bool, error) {
 	n := r.Node()
-	on, err := r.engine.rules.fastTracks(n)
+	on, err := r.engine.config.fastTracks(n)
 	if !on {
 		return false, err
 	}
@@ -96,4 +96,4 @@ func (r *stepsRun) fastTrack(ctx context.Context) (bool, error) {
 
 // KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast
 // track the agent does the next work without another boot.
-func (t *Task) KeepsAgent() bool { return t.engine.rules.keepsAgent(t.Node()) }
+func (t *Task) KeepsAgent() bool { return t.engine.rules.keepsAgent(t.Node(), now()) }

@@ -17,7 +17,7 @@ func TestFastTrackIsOnByTheNodeOrByTheConfiguration(t *testing.T) {
 		b := &rulebook{config: &Config{FastTrack: configured, Table: states.Latest().Table()}}
 		for value, want := range map[any]bool{nil: configured, true: true, false: false, "yes": true, "off": false, "1": true} {
 			n := &Node{DriverInfo: map[string]any{"fast_track": value}}
-			on, err := b.fastTracks(n)
+			on, err := b.config.fastTracks(n)
 			require.NoError(t, err)
 			require.Equal(t, want, on, value)
 			for state := range states.Latest().Table().States().All() {
@@ -28,7 +28,7 @@ func TestFastTrackIsOnByTheNodeOrByTheConfiguration(t *testing.T) {
 			}
 		}
 		for _, value := range []any{"maybe", "", 7.5, map[string]any{}} {
-			on, err := b.fastTracks(&Node{DriverInfo: map[string]any{"fast_track": value}})
+			on, err := b.config.fastTracks(&Node{DriverInfo: map[string]any{"fast_track": value}})
 			require.ErrorIs(t, err, Invalid)
 			require.ErrorContains(t, err, "Invalid value of fast_track: ")
 			require.False(t, on)
@@ -50,15 +50,16 @@ func TestAnAgentIsAliveForATimeAfterItsHeartbeat(t *testing.T) {
 
 func TestAnAgentStaysOnlyByFastTrack(t *testing.T) {
 	stays := states.SetOf(states.Verifying, states.Cleaning, states.Inspecting, states.InspectWait)
+	at := now()
 	for _, on := range []bool{false, true} {
 		b := &rulebook{config: &Config{FastTrack: on, FastTrackTimeout: time.Minute}}
 		for state := range states.Latest().Table().States().All() {
 			for _, power := range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
 				for _, failure := range []string{"", "no disk"} {
 					for _, age := range []time.Duration{0, time.Hour} {
-						n := &Node{ProvisionState: state, Power: power, LastError: failure, Agent: AgentInfo{LastHeartbeat: now().Add(-age)}}
+						n := &Node{ProvisionState: state, Power: power, LastError: failure, Agent: AgentInfo{LastHeartbeat: at.Add(-age)}}
 						want := on && stays.Has(state) && power != states.PowerOff && failure == "" && age == 0
-						require.Equal(t, want, b.keepsAgent(n), "%v %v %v %q %v", on, state, power, failure, age)
+						require.Equal(t, want, b.keepsAgent(n, at), "%v %v %v %q %v", on, state, power, failure, age)
 					}
 				}
 			}
@@ -80,11 +81,11 @@ func TestAValidationTellsOfFastTrackUnlessTheHardwareTypeTellsMore(t *testing.T)
 	require.NoError(t, err)
 	c.rules.types.describe(nil)
 	n := &Node{Driver: "fake-hardware", DriverInfo: map[string]any{}, Interfaces: map[string]string{"console": "no-console"}}
-	require.NoError(t, c.rules.validate(t.Context(), &Fake{}, n)["deploy"])
-	require.EqualError(t, c.rules.validate(t.Context(), &Fake{}, n)["console"],
+	require.NoError(t, c.engine.types.validate(t.Context(), &Fake{}, n)["deploy"])
+	require.EqualError(t, c.engine.types.validate(t.Context(), &Fake{}, n)["console"],
 		"Driver fake-hardware does not support console (disabled or not implemented).")
-	require.Equal(t, errBroken, c.rules.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
+	require.Equal(t, errBroken, c.engine.types.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
 	n.DriverInfo["fast_track"] = "maybe"
-	require.EqualError(t, c.rules.validate(t.Context(), &Fake{}, n)["deploy"], "Invalid value of fast_track: maybe")
-	require.Equal(t, errBroken, c.rules.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
+	require.EqualError(t, c.engine.types.validate(t.Context(), &Fake{}, n)["deploy"], "Invalid value of fast_track: maybe")
+	require.Equal(t, errBroken, c.engine.types.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
 }

@@ -84,7 +84,7 @@ func (t *Task) prepareImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	simulated := t.engine.rules.types.description(n).Simulated
+	simulated := t.engine.types.description(n).Simulated
 	return t.Update(ctx, func(n *Node) error {
 		set(&n.InstanceInfo, "image_url", image.Source)
 		for key, value := range map[string]string{

@@ -124,7 +124,7 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 		return nil
 	}
 	if refresh.byAgent {
-		if uses, err := t.engine.rules.types.usesAgent(ctx, t.hardware, t.Node(), kind.work); err != nil || !uses {
+		if uses, err := t.engine.types.usesAgent(ctx, t.hardware, t.Node(), kind.work); err != nil || !uses {
 			return err
 		}
 	}

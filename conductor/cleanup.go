@@ -33,14 +33,14 @@ func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment 
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
 // cleanUp returns what has to be done on a node's machine if the work of the node's state fails or is aborted, nil for
-// nothing. A machine stays on after a failed step of a cleaning or a service, which may be a firmware update, and after
-// an aborted deployment, for an investigation.
+// nothing. ramdisk is what [engine.bootsRamdisk] has returned. A machine stays on after a failed step of a cleaning or
+// a service, which may be a firmware update, and after an aborted deployment, for an investigation.
 //
 // Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
 // do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
 // ironic/drivers/modules/deploy_utils.py.
-func (b *rulebook) cleanUp(ctx context.Context, n *Node, aborted bool) *CleanUp {
-	ramdisk, kind := b.bootsRamdisk(ctx, n), kindOf(n.ProvisionState)
+func (b *rulebook) cleanUp(n *Node, ramdisk, aborted bool) *CleanUp {
+	kind := kindOf(n.ProvisionState)
 	inStep := !aborted && kind.end.fault != "" && kind.of(n).Current != nil
 	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
 	c.Instance = c.PowerOff && kind.end.bootsInstance
@@ -74,18 +74,27 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 // bootsRamdisk reports whether the work of a node's state boots the agent. If the hardware type is not there, panics or
 // hangs, that is so if the node's record says that the work has booted it: a machine is not powered off whose agent is
 // not known of. The hardware type reads a clone, since the caller goes on to write the node when the call is abandoned.
-func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
+func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 	kind, uses := kindOf(n.ProvisionState), false
-	hardware, err := b.types.of(n)
-	if err == nil {
-		uses, err = b.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
+	if kind.work.Waiting() == states.NoState {
+		return false // it cannot wait for an agent
 	}
-	if err != nil && kind.steps.in != nil && kind.of(n).Prepared {
+	hardware, err := e.types.of(n)
+	if err == nil {
+		uses, err = e.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
+	}
+	if err != nil && kind.of(n).Prepared {
 		uses = true
 	} else if err != nil {
-		b.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
+		e.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
 	}
 	return uses && !kind.withoutRamdisk(n)
+}
+
+// fail applies the failure of the work in a node's state to the record.
+func (e *engine) fail(ctx context.Context, n *Node, f workFailure) error {
+	f.ramdisk = e.bootsRamdisk(ctx, n)
+	return e.rules.fail(n, f, now())
 }
 
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.

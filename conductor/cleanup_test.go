@@ -45,9 +45,9 @@ func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T)
 			off := configured && series >= states.Bobcat
 			for _, state := range []states.State{states.Cleaning, states.CleanWait, states.Deploying, states.Inspecting} {
 				n := &Node{Driver: "plain", ProvisionState: state, CleanSteps: step, DeploySteps: step}
-				left := c.rules.cleanUp(t.Context(), n, false)
+				left := c.rules.cleanUp(n, false, false)
 				require.Equal(t, off && n.ProvisionState.Work() == states.WorkClean, left != nil && left.PowerOff, "%v in %v", state, series)
-				require.Nil(t, c.rules.cleanUp(t.Context(), n, true), "an abort is no failure")
+				require.Nil(t, c.rules.cleanUp(n, false, true), "an abort is no failure")
 			}
 		}
 	}
@@ -134,8 +134,9 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		if test.node.Driver == "" {
 			test.node.Driver = "agent"
 		}
-		require.Equal(t, test.failed, c.rules.cleanUp(t.Context(), &test.node, false), "failed %s", name)
-		require.Equal(t, test.aborted, c.rules.cleanUp(t.Context(), &test.node, true), "aborted %s", name)
+		ramdisk := c.engine.bootsRamdisk(t.Context(), &test.node)
+		require.Equal(t, test.failed, c.rules.cleanUp(&test.node, ramdisk, false), "failed %s", name)
+		require.Equal(t, test.aborted, c.rules.cleanUp(&test.node, ramdisk, true), "aborted %s", name)
 	}
 }
 
@@ -158,7 +159,7 @@ func TestAHardwareTypeThatIsAskedForTheCleanUpInVainReadsTheNodeAsItWas(t *testi
 		c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"late": hardware}})
 		require.NoError(t, err)
 		n := &Node{Driver: "late", ProvisionState: states.CleanWait, DriverInfo: map[string]any{"of": "the failed work"}}
-		require.Nil(t, c.rules.cleanUp(t.Context(), n, false))
+		require.False(t, c.engine.bootsRamdisk(t.Context(), n))
 		n.DriverInfo["of"] = "its end"
 		close(hardware.release)
 		require.Equal(t, "the failed work", <-hardware.read)

@@ -47,11 +47,12 @@ func New(config Config) (*Conductor, error) {
 	}
 	fleet := newFleet(config)
 	config.Log = slog.New(nodelog.Handler{Handler: masked.Log(config.Log.Handler()), Name: fleet.nameOf})
-	rules := &rulebook{config: &config, types: &hardwareTypes{config: &config}}
-	if rules.types.own, err = rules.types.descriptions(); err != nil {
+	types := &hardwareTypes{descriptions: &descriptions{}, config: &config}
+	if types.own, err = types.describeOwn(); err != nil {
 		return nil, err
 	}
-	rules.types.describe(nil)
+	types.describe(nil)
+	rules := &rulebook{config: &config, types: types.descriptions}
 	c := &Conductor{config: &config, rules: rules, fleet: fleet}
 	counters := &counters{}
 	c.sessions = &sessions{
@@ -63,7 +64,7 @@ func New(config Config) (*Conductor, error) {
 		refused:  make(chan struct{}),
 	}
 	c.engine = &engine{
-		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
+		config: &config, rules: rules, types: types, fleet: fleet, sessions: c.sessions, counters: counters,
 		history: history{&config, fleet}, transitions: newTransitions(&config),
 		pool: workerpool.New(config.Workers, config.reservedWorkers()), resolve: net.DefaultResolver.LookupNetIP,
 	}

@@ -119,8 +119,9 @@ package conductor
 //	  calls            requests that the owner of a node carries out
 //	  withdrawals      withdraws published files that no machine needs
 //	  sessions         this conductor's membership, and the list of members
-//	  rulebook         decisions about a node's record; no I/O
-//	    hardwareTypes  the hardware types and their descriptions
+//	  rulebook         decisions about a node's record; no I/O and no clock
+//	  hardwareTypes    asks the hardware types of this conductor
+//	    descriptions   of the hardware types of all members, by which the rulebook decides
 //	  fleet            the records in the store, an index of each kind, all writes
 //
 // What uses the fields of one of these types is its method. A function has such a type as a parameter only if its own

@@ -20,6 +20,7 @@ import (
 type engine struct {
 	config   *Config
 	rules    *rulebook
+	types    *hardwareTypes
 	fleet    *fleet
 	sessions *sessions
 	history  history
@@ -113,7 +114,7 @@ func (e *engine) exclusively(ctx context.Context, ident string, f func(context.C
 func (e *engine) tryExclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
 	var hardware Hardware
 	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
-		hardware, err = e.rules.types.of(n)
+		hardware, err = e.types.of(n)
 		return err
 	})
 	if err != nil {
@@ -225,7 +226,7 @@ func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error
 	if err != nil {
 		return nil, nil, err
 	}
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	return n, hardware, err
 }
 
@@ -242,7 +243,7 @@ func (e *engine) shared(ctx context.Context, ident string, f func(context.Contex
 
 // task returns the task of a node that this process has reserved.
 func (e *engine) task(n *Node) *Task {
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil {
 		hardware = missing{err}
 	}

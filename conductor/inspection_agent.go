@@ -230,7 +230,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		if failure == nil {
 			n.Agent.LastHeartbeat = now() // for fast track
 		}
-		err := i.rules.applyCallback(ctx, n, failure)
+		err := i.engine.callBack(ctx, n, failure)
 		if !n.hasWork() || !s.owns(n) {
 			n.drop()
 		}

@@ -55,11 +55,16 @@ func (d Description) completed() Description {
 	return d
 }
 
-// hardwareTypes are the hardware types of this conductor, and the descriptions of those that other members have.
+// descriptions are the descriptions of the hardware types of all members.
+type descriptions struct {
+	own map[string]Description                 // of this conductor's hardware types, by name
+	all atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
+}
+
+// hardwareTypes asks the hardware types of this conductor.
 type hardwareTypes struct {
-	config    *Config
-	own       map[string]Description                 // of this conductor's hardware types, by name
-	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
+	*descriptions
+	config *Config
 	// unanswered has the calls of this conductor's hardware types that do not return.
 	unanswered abandoned.Calls[question]
 }
@@ -77,8 +82,8 @@ func noHardware(n *Node) error {
 	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
 }
 
-// descriptions returns the descriptions of this conductor's hardware types, by name. The error is a [*ConfigError].
-func (ts *hardwareTypes) descriptions() (map[string]Description, error) {
+// describeOwn returns the descriptions of this conductor's hardware types, by name. The error is a [*ConfigError].
+func (ts *hardwareTypes) describeOwn() (map[string]Description, error) {
 	descriptions := map[string]Description{}
 	for name, hardware := range sorted.All(ts.config.Hardware) {
 		d, err := ask(context.Background(), ts, &Node{Driver: name}, "its description", hardware.Describe)
@@ -95,42 +100,42 @@ func (ts *hardwareTypes) descriptions() (map[string]Description, error) {
 
 // Description returns the description of a hardware type that this conductor or another member has.
 func (c *Conductor) Description(driver string) (d Description, ok bool) {
-	d, ok = (*c.rules.types.described.Load())[driver]
+	d, ok = (*c.rules.types.all.Load())[driver]
 	return d, ok
 }
 
 // description returns the description of a node's hardware type.
-func (ts *hardwareTypes) description(n *Node) Description {
-	return (*ts.described.Load())[n.Driver]
+func (ds *descriptions) description(n *Node) Description {
+	return (*ds.all.Load())[n.Driver]
 }
 
 // describe updates the descriptions of the hardware types of all members. If several members describe
 // a type, the conductor's own description counts, or else the last member's.
-func (ts *hardwareTypes) describe(members []Member) {
+func (ds *descriptions) describe(members []Member) {
 	all := map[string]Description{}
 	for _, m := range members {
 		maps.Copy(all, m.Descriptions)
 	}
-	maps.Copy(all, ts.own)
+	maps.Copy(all, ds.own)
 	for name, d := range all {
 		all[name] = d.completed()
 	}
-	ts.described.Store(&all)
+	ds.all.Store(&all)
 }
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
 // is invalid, and so is the power interface if the validation panics or hangs.
-func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map[string]error {
+func (ts *hardwareTypes) validate(ctx context.Context, hardware Hardware, n *Node) map[string]error {
 	all := map[string]error{}
-	valid, err := ask(ctx, b.types, n, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
+	valid, err := ask(ctx, ts, n, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
 	if err != nil {
 		all["power"] = err
 	}
 	maps.Copy(all, valid)
-	if _, err := b.fastTracks(n); err != nil && all["deploy"] == nil {
+	if _, err := ts.config.fastTracks(n); err != nil && all["deploy"] == nil {
 		all["deploy"] = err
 	}
-	d := b.types.description(n)
+	d := ts.description(n)
 	for kind := range d.Interfaces {
 		switch _, has := all[kind]; {
 		case kind == "vendor":
@@ -208,7 +213,7 @@ func (b *rulebook) changedInterface(before, n *Node) string {
 // ironic/common/driver_factory.py.
 func (b *rulebook) checkInterfaces(before, n *Node) error {
 	newDriver := n.Driver != before.Driver
-	available, ok := (*b.types.described.Load())[n.Driver]
+	available, ok := (*b.types.all.Load())[n.Driver]
 	switch {
 	case !ok && newDriver:
 		return noHardware(n)

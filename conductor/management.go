@@ -186,7 +186,7 @@ func (e *engine) manage(
 	var hardware Hardware
 	err := e.fleet.retryLocked(ctx, func() (err error) {
 		s, n, err = e.take(ctx, ident, func(n *Node) (err error) {
-			hardware, err = e.rules.types.of(n)
+			hardware, err = e.types.of(n)
 			return err
 		})
 		return err

@@ -87,15 +87,15 @@ func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target st
 	case err != nil:
 		return err
 	}
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil {
 		return err
 	}
-	if err := e.rules.validate(ctx, hardware, n)["power"]; err != nil {
+	if err := e.types.validate(ctx, hardware, n)["power"]; err != nil {
 		return fmt.Errorf("node %s: %w", n.UUID, err)
 	}
 	if limiter, ok := hardware.(PowerLimiter); ok {
-		supports, err := ask(ctx, e.rules.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
+		supports, err := ask(ctx, e.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
 		if err != nil {
 			return err
 		}

@@ -109,12 +109,12 @@ func powerAttempt(id string, outcome powersync.Outcome, err error, past powersyn
 
 // reading validates a node, if wanted, and reads its power state.
 func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powersync.Reading {
-	hardware, err := p.engine.rules.types.of(n)
+	hardware, err := p.engine.types.of(n)
 	if err != nil {
 		return powersync.Reading{Err: err}
 	}
 	if validate {
-		if err := p.engine.rules.validate(ctx, hardware, n)["power"]; err != nil {
+		if err := p.engine.types.validate(ctx, hardware, n)["power"]; err != nil {
 			return powersync.Reading{Invalid: err}
 		}
 	}

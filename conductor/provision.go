@@ -138,7 +138,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		return e.rules.keepingInstance(Held(err), event)
 	}
 	if event == states.EventAbort {
-		if err := e.rules.abortable(ctx, n); err != nil {
+		if err := e.types.abortable(ctx, n); err != nil {
 			return Held(err)
 		}
 		if e.rules.noteAbort(n) {
@@ -158,26 +158,26 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
 	if event == states.EventManage || event == states.EventAbort {
-		moved.LastError += e.rules.endByRequest(ctx, n, event, moved.LastError != "")
+		moved.LastError += e.rules.endByRequest(n, event, moved.LastError != "", e.bootsRamdisk(ctx, n))
 	}
 	from := n.ProvisionState
-	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
+	if on, _ := e.config.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
 		n.forgetAgent()
 	}
-	e.rules.move(n, event, moved)
+	e.rules.move(n, event, moved, now())
 	dropRequests(n, event, from)
 	return kind.remembers(n, &r)
 }
 
 // endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
 // returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
-// that clients request.
-func (b *rulebook) endByRequest(ctx context.Context, n *Node, event states.Event, failed bool) (added string) {
+// that clients request. ramdisk is what [engine.bootsRamdisk] has returned.
+func (b *rulebook) endByRequest(n *Node, event states.Event, failed, ramdisk bool) (added string) {
 	kind := kindOf(n.ProvisionState)
 	if kind.steps.in == nil {
 		return ""
 	}
-	n.CleanUp = b.cleanUp(ctx, n, true)
+	n.CleanUp = b.cleanUp(n, ramdisk, true)
 	if step := n.Step().String(); step != "" && failed && event == states.EventAbort && kind.steps.requested != nil {
 		added = afterStep(step)
 	}
@@ -191,7 +191,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if !e.rules.admission().Validates(event) {
 		return nil
 	}
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 		return e.rules.refused(n, err)
 	}
 	if kind := begunBy(e.config.Table, event); kind.request.deploys {
-		available := func() ([]Step, error) { return e.rules.types.stepsFor(ctx, hardware, n, kind.work) }
+		available := func() ([]Step, error) { return e.types.stepsFor(ctx, hardware, n, kind.work) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
@@ -368,16 +368,16 @@ func (b *rulebook) noteAbort(n *Node) bool {
 // abortable refuses the abort of an inspection if the node's hardware type has no step of it that can be aborted.
 //
 // Source: abort_inspection in ironic/conductor/inspection.py.
-func (b *rulebook) abortable(ctx context.Context, n *Node) error {
+func (ts *hardwareTypes) abortable(ctx context.Context, n *Node) error {
 	kind := kindOf(n.ProvisionState)
 	if !kind.abort.byStep {
 		return nil
 	}
-	hardware, err := b.types.of(n)
+	hardware, err := ts.of(n)
 	if err != nil {
 		return err
 	}
-	available, err := b.types.stepsFor(ctx, hardware, n, kind.work)
+	available, err := ts.stepsFor(ctx, hardware, n, kind.work)
 	if err != nil || slices.ContainsFunc(available, func(s Step) bool { return s.Abortable }) {
 		return err
 	}

@@ -170,7 +170,7 @@ func (r reconciler) giveUp(s *session, id string, change func(*Node) error, tooL
 			}
 			working := kindOf(n.ProvisionState).work != states.NoWork
 			if working {
-				if err := r.engine.rules.fail(s.ctx, n, tooLarge.Error()); err != nil {
+				if err := r.engine.fail(s.ctx, n, workFailure{text: tooLarge.Error()}); err != nil {
 					return err
 				}
 			}
@@ -201,7 +201,8 @@ func (r reconciler) apply(s *session, n *Node, a action) error {
 	case failOrphan:
 		return r.failOrphan(s.ctx, n)
 	case timeOut:
-		if err := r.engine.rules.fail(s.ctx, n, timeoutText(n, r.engine.config.Table.Series())); err != nil || !n.hasWork() {
+		text := timeoutText(n, r.engine.config.Table.Series())
+		if err := r.engine.fail(s.ctx, n, workFailure{text: text}); err != nil || !n.hasWork() {
 			return err
 		}
 		r.engine.reserve(n, s.id)
@@ -234,7 +235,7 @@ func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
 	}
 	if text, ok := n.machine().Orphaned(r.engine.config.Table); ok {
 		faults := takenOver && kindOf(n.ProvisionState).end.takeOverFaults
-		return r.engine.rules.failAs(ctx, n, workFailure{text: text, noFault: !faults})
+		return r.engine.fail(ctx, n, workFailure{text: text, noFault: !faults})
 	}
 	return nil
 }

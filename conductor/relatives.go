@@ -179,13 +179,13 @@ func (r relatives) runOnChild(ctx context.Context, id string) error {
 		return err
 	}
 	defer child.release(ctx)
-	rules := t.engine.rules
-	hardware, err := rules.types.of(child.Node())
+	rules, types := t.engine.rules, t.engine.types
+	hardware, err := types.of(child.Node())
 	if err != nil {
 		return err
 	}
 	step := Step{Interface: t.step.Interface, Step: t.step.Step, Args: t.step.Args}
-	available, err := rules.types.stepsFor(ctx, hardware, child.Node(), t.Node().ProvisionState.Work())
+	available, err := types.stepsFor(ctx, hardware, child.Node(), t.Node().ProvisionState.Work())
 	if err == nil {
 		step, err = rules.runnable(step, available)
 	}

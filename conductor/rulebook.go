@@ -3,17 +3,17 @@
 package conductor
 
 import (
-	"context"
 	"errors"
+	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// rulebook decides by the configuration and by the hardware types what happens to a node's record. Its methods do no
-// I/O.
+// rulebook decides by the configuration and by the descriptions of the hardware types what happens to a node's record.
+// Its methods do no I/O: they get the time and the answers of hardware types from their callers.
 type rulebook struct {
 	config *Config
-	types  *hardwareTypes
+	types  *descriptions
 }
 
 // result is the result of the work in one state: the event to report, the error if the event is
@@ -28,15 +28,16 @@ type result struct {
 	stepsDone bool
 }
 
-// end applies the result of the work in the node's state to the record.
-func (b *rulebook) end(ctx context.Context, n *Node, r result) error {
+// end applies the result of the work in the node's state to the record. ramdisk is what [engine.bootsRamdisk] has
+// returned, for a failure.
+func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
 	if r.event == states.EventFail {
 		kind := kindOf(n.ProvisionState)
 		aborted := kind.steps.in != nil && errors.As(r.err, new(*abortError))
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.failAs(ctx, n, workFailure{text: r.err.Error(), aborted: aborted}); err != nil {
+		if err := b.fail(n, workFailure{text: r.err.Error(), aborted: aborted, ramdisk: ramdisk}, at); err != nil {
 			return err
 		}
 		if aborted {
@@ -51,11 +52,11 @@ func (b *rulebook) end(ctx context.Context, n *Node, r result) error {
 			if kind := kindOf(n.ProvisionState); kind.steps.in != nil && *kind.steps.in(n) != nil {
 				kind.forget(n)
 			}
-			if !b.keepsAgent(n) {
+			if !b.keepsAgent(n, at) {
 				n.forgetAgent()
 			}
 		}
-		b.move(n, r.event, moved)
+		b.move(n, r.event, moved, at)
 	}
 	if r.edit != nil {
 		r.edit(n)
@@ -66,30 +67,26 @@ func (b *rulebook) end(ctx context.Context, n *Node, r result) error {
 	return nil
 }
 
-// fail applies the failure of the work in the node's state to the record. If a step of a cleaning
-// or a service has failed, fail puts the node into maintenance.
-//
-// Source: the error handlers of ironic/conductor/utils.py.
-func (b *rulebook) fail(ctx context.Context, n *Node, text string) error {
-	return b.failAs(ctx, n, workFailure{text: text})
-}
-
 // workFailure is how the work of a node has failed.
 type workFailure struct {
 	text    string
 	aborted bool // by request
 	noFault bool // the node gets no fault and no maintenance also if a step has failed
+	ramdisk bool // the work boots the agent, see [engine.bootsRamdisk]
 }
 
-// failAs is fail for any failure.
-func (b *rulebook) failAs(ctx context.Context, n *Node, f workFailure) error {
+// fail applies the failure of the work in the node's state to the record. If a step of a cleaning
+// or a service has failed, fail puts the node into maintenance.
+//
+// Source: the error handlers of ironic/conductor/utils.py.
+func (b *rulebook) fail(n *Node, f workFailure, at time.Time) error {
 	from := n.ProvisionState
 	moved, err := n.machine().Report(b.config.Table, states.EventFail, f.text)
 	if err != nil {
 		return err
 	}
 	kind := kindOf(from)
-	n.CleanUp = b.cleanUp(ctx, n, f.aborted)
+	n.CleanUp = b.cleanUp(n, f.ramdisk, f.aborted)
 	if kind.steps.in != nil {
 		if !f.noFault && kind.end.fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, kind.end.fault
@@ -108,6 +105,6 @@ func (b *rulebook) failAs(ctx context.Context, n *Node, f workFailure) error {
 		kind.end.failed(n)
 	}
 	n.forgetAgent()
-	b.move(n, states.EventFail, moved)
+	b.move(n, states.EventFail, moved, at)
 	return nil
 }

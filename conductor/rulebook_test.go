@@ -46,7 +46,7 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 			n.Power = states.PowerOn
 			n.InstanceInfo = map[string]any{"rescue_password": "x", "hashed_rescue_password": "y"}
 			n.Agent.URL = "https://10.0.0.7:9999"
-			require.NoError(t, c.rules.fail(t.Context(), n, "no answer"))
+			require.NoError(t, c.engine.fail(t.Context(), n, workFailure{text: "no answer"}))
 			require.Equal(t, test.to, n.ProvisionState)
 			require.Equal(t, "no answer", n.LastError)
 			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason},
@@ -78,7 +78,7 @@ func TestTheRecordOfANodeWhoseWorkWasAbortedAfterAStep(t *testing.T) {
 			Requested: []StepRequest{{Interface: "bios", Step: "factory_reset"}}, Planned: []Step{step, step},
 			Begun: 1, Current: &step, AbortAfter: true,
 		}
-		require.NoError(t, c.rules.end(t.Context(), n, result{event: states.EventFail, err: &abortError{work.Work(), step.String()}}))
+		require.NoError(t, c.rules.end(n, failedWith(&abortError{work.Work(), step.String()}), true, now()))
 		require.Equal(t, test.to, n.ProvisionState)
 		require.Equal(t, &test.cleanUp, n.CleanUp, work)
 		require.Equal(t, Steps{}, **kindOf(work).steps.in(n), work)
@@ -95,7 +95,7 @@ func TestACleaningThatWasAbortedAfterAStepDoesNotPowerTheMachineOff(t *testing.T
 		errors.New("it failed"): {PowerOff: true}, &abortError{states.WorkClean, "bios.factory_reset"}: nil,
 	} {
 		n := &Node{Driver: "plain", ProvisionState: states.Cleaning, CleanSteps: &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}}
-		require.NoError(t, c.rules.end(t.Context(), n, failedWith(failure)))
+		require.NoError(t, c.rules.end(n, failedWith(failure), false, now()))
 		require.Equal(t, states.CleanFail, n.ProvisionState)
 		require.Equal(t, want, n.CleanUp, failure)
 	}
@@ -134,7 +134,7 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 		}
 		require.NotNil(t, kindOf(row.To).steps.in, "conductor/works.go has no entry with the steps of the work of %v", row.To)
 		*kindOf(row.To).steps.in(n) = earlier.clone()
-		c.rules.move(n, row.Event, machine.Node{State: row.To})
+		c.rules.move(n, row.Event, machine.Node{State: row.To}, now())
 		want := earlier
 		if !waited[row.To].Has(row.From) {
 			want = Steps{Requested: earlier.Requested, Planned: earlier.Planned, DisableRamdisk: &yes}

@@ -69,7 +69,7 @@ func (b *rulebook) checkSteps(
 //
 // Source: _validate_clean_steps_early in ironic/conductor/cleaning.py since 2026.1, do_node_service in servicing.py
 // since 2025.2.
-func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bool {
+func (b *rulebook) needsNoRamdisk(n *Node, kind *workKind, available []Step) bool {
 	if !kind.composed(n) {
 		return false
 	}
@@ -78,7 +78,7 @@ func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bo
 	if b.config.Table.Series() < kind.agent.optionalSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}
-	_, problems := b.checkSteps(requested, kind, b.types.listSteps(hardware, n, kind.work), true, false)
+	_, problems := b.checkSteps(requested, kind, available, true, false)
 	return len(problems) == 0
 }
 

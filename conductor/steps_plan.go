@@ -31,7 +31,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.withoutRamdisk(), false)
 	if len(problems) > 0 {
 		begin := fmt.Sprintf("Cannot %v node %s", kind.work, n.UUID)
-		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent.word) { // its first heartbeat has begun the work
+		if on, _ := e.config.fastTracks(n); !on && n.Agent.hasSteps(kind.agent.word) { // its first heartbeat has begun the work
 			begin = fmt.Sprintf("Node failed to start the first %s step", kind.texts.noun)
 		}
 		return nil, refuse(Invalid, "%s: %s", begin, strings.Join(problems, "; "))
@@ -46,7 +46,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 // succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
 func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
 	steps := automatic(withPriorities(e.rules.allowed(cleanSteps, available), e.config.CleanStepPriorities))
-	if len(steps) == 0 && !e.rules.types.description(n).Simulated {
+	if len(steps) == 0 && !e.types.description(n).Simulated {
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
 			"For nodes that need no cleaning, set automated_clean to false on the node, "+
 			"or switch automated cleaning off for the whole conductor.", n.UUID, n.Driver)
@@ -56,13 +56,13 @@ func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]St
 
 // planNewDeployment is planDeployment for a deployment that begins, perhaps without the steps of the agent.
 func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
-	hardware, _ := e.rules.types.of(n)
-	uses, err := e.rules.types.usesAgent(ctx, hardware, n, states.WorkDeploy)
+	hardware, _ := e.types.of(n)
+	uses, err := e.types.usesAgent(ctx, hardware, n, states.WorkDeploy)
 	if err != nil {
 		return nil, err
 	}
 	comes := uses && !n.Agent.hasSteps(agent.Deploy)
-	return e.planDeployment(ctx, n, available, comes || e.rules.types.description(n).Simulated)
+	return e.planDeployment(ctx, n, available, comes || e.types.description(n).Simulated)
 }
 
 // replanDeployment is planDeployment with the steps of the agent.

@@ -80,13 +80,12 @@ type stepsRun struct {
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
 // be held, an *abortError, a *stepError, or the store's error.
 func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
-	n, rules := t.Node(), t.engine.rules
-	record, err := ask(ctx, rules.types, n, "its use of the agent", func() sequence.Record {
-		return rules.sequenceOf(t.hardware, n, kind)
-	})
+	n, types := t.Node(), t.engine.types
+	use, err := ask(ctx, types, n, "its use of the agent", func() agentUse { return types.agentUse(t.hardware, n, kind) })
 	if err != nil {
 		return err
 	}
+	record := t.engine.rules.sequenceOf(n, kind, use)
 	r, last := &stepsRun{Task: t, kind: kind}, sequence.Start
 	for {
 		last = sequence.Next(record, sequence.Result{Last: last, Ready: r.ready, Left: len(r.steps) - r.next})
@@ -99,16 +98,14 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 	}
 }
 
-// sequenceOf returns the part of a node's record on which the sequence of actions depends. It is called within an ask.
-func (b *rulebook) sequenceOf(hardware Hardware, n *Node, kind *workKind) sequence.Record {
+// sequenceOf returns the part of a node's record on which the sequence of actions depends.
+func (b *rulebook) sequenceOf(n *Node, kind *workKind, use agentUse) sequence.Record {
 	steps, last := kind.of(n), len(n.Transitions)-1
-	booter := agentBooter(hardware, n, kind.work)
-	byAgent := kind.agent.word != "" && booter != nil
 	return sequence.Record{
 		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
 		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.steps.replan != nil,
-		ByAgent: byAgent, WritesImage: byAgent && kind.steps.replan != nil && booter.WritesImage(n),
-		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: byAgent && b.needsNoRamdisk(hardware, n, kind),
+		ByAgent: use.executes, WritesImage: use.writesImage,
+		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: use.executes && b.needsNoRamdisk(n, kind, use.available),
 		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
 	}
 }
@@ -201,7 +198,7 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 // Source: do_node_service in ironic/conductor/servicing.py.
 func (r *stepsRun) firstSteps(ctx context.Context) []any {
 	kind, n := r.kind, r.Node()
-	available, err := r.engine.rules.types.stepsFor(ctx, r.hardware, n, kind.work)
+	available, err := r.engine.types.stepsFor(ctx, r.hardware, n, kind.work)
 	var steps []Step
 	if err == nil {
 		steps, err = r.engine.planSteps(ctx, n, kind, available)
@@ -266,11 +263,11 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 // Source: validate_deploy_steps in ironic/conductor/deployments.py.
 func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 	e, kind, n := r.engine, r.kind, r.Node()
-	hardware, err := e.rules.types.of(n)
+	hardware, err := e.types.of(n)
 	if err != nil {
 		return err
 	}
-	available, err := e.rules.types.stepsFor(ctx, hardware, n, kind.work)
+	available, err := e.types.stepsFor(ctx, hardware, n, kind.work)
 	if err != nil {
 		return err
 	}

@@ -109,20 +109,20 @@ func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
 	return n.Transitions
 }
 
-// move stores the result of an event in the node, with its transitions and times.
+// move stores the result of an event in the node, with its transitions and the time.
 //
 // Source: ironic/db/sqlalchemy/api.py, for the times.
-func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
-	now, from := now(), n.ProvisionState
+func (b *rulebook) move(n *Node, event states.Event, to machine.Node, at time.Time) {
+	from := n.ProvisionState
 	if from != to.State {
-		n.ProvisionUpdatedAt = &now
+		n.ProvisionUpdatedAt = &at
 		if kind := &works[cmp.Or(to.State.Work(), from.Work())]; kind.moved != nil {
-			kind.moved(n, from, to.State, now)
+			kind.moved(n, from, to.State, at)
 		}
 	}
 	rows := rowsOf(b.config.Table, from, event, to.State)
 	for i, row := range rows {
-		t := TransitionRecord{Time: now, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
+		t := TransitionRecord{Time: at, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
 		if i == len(rows)-1 {
 			t.Target = to.Target
 		}

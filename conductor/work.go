@@ -61,7 +61,8 @@ func (t *Task) report(ctx context.Context, e result) error {
 		if !n.isAtWorkOf(work) {
 			return errEnded
 		}
-		return t.engine.rules.end(ctx, n, e)
+		ramdisk := e.event == states.EventFail && t.engine.bootsRamdisk(ctx, n)
+		return t.engine.rules.end(n, e, ramdisk, now())
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
@@ -111,7 +112,7 @@ func (t *Task) verify(ctx context.Context) result {
 	limited, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
 	power, err := verify.Run(limited, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
-		if err := t.engine.rules.validate(ctx, t.hardware, n)["power"]; err != nil {
+		if err := t.engine.types.validate(ctx, t.hardware, n)["power"]; err != nil {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
 		err = t.engine.config.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
@@ -120,7 +121,7 @@ func (t *Task) verify(ctx context.Context) result {
 		})
 		return power, err
 	}))
-	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.types.description(n).Simulated) {
+	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.types.description(n).Simulated) {
 		return failedWith(err)
 	}
 	cache := t.readCache(ctx, readMachine)
@@ -155,7 +156,7 @@ func (t *Task) clean(ctx context.Context) result {
 			return failedWith(t.engine.rules.refused(n, err))
 		}
 	}
-	if err := t.engine.rules.validate(ctx, t.hardware, n)["power"]; err != nil {
+	if err := t.engine.types.validate(ctx, t.hardware, n)["power"]; err != nil {
 		return failedWith(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	if begins {

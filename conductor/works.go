@@ -90,7 +90,7 @@ type workAgent struct {
 	heartbeats bool
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
-	answer func(*Task, context.Context) (change func(*Node) error, failure error)
+	answer func(*Task, context.Context) (change func(*Node, time.Time) error, failure error)
 	// reused says that with fast track the work may use an agent that already runs, and stays that the agent keeps running
 	// after the work has succeeded.
 	//

@@ -118,11 +118,12 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 
 func TestTheAgentWritesAnImageInADeploymentAlone(t *testing.T) {
 	config := &Config{Table: states.Latest().Table()}
-	b := &rulebook{config: config, types: &hardwareTypes{config: config}}
+	b, types := &rulebook{config: config}, &hardwareTypes{descriptions: &descriptions{}, config: config}
+	types.describe(nil)
 	n := &Node{Interfaces: map[string]string{"deploy": "direct"}}
 	for w := range states.AllWorks() {
 		if works[w].steps.in != nil {
-			record := b.sequenceOf(&Fake{}, n, &works[w])
+			record := b.sequenceOf(n, &works[w], types.agentUse(&Fake{}, n, &works[w]))
 			require.Equal(t, works[w].agent.word != "", record.ByAgent, w)
 			require.Equal(t, w == states.WorkDeploy, record.WritesImage, w)
 		}
