@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -110,4 +111,19 @@ func TestAHardwareTypeIsNotAskedAgainBeforeItHasAnswered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call that a client cuts short may be in time for the next one.
+func TestAClientThatLeavesMakesNoOtherQuestionFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, hardware := startDefective(t)
+		n := f.node(states.Manageable)
+		hardware.breaks("VendorMethods", func() { time.Sleep(4 * time.Second) })
+		ctx, leave := context.WithTimeout(f.ctx, time.Second)
+		defer leave()
+		_, err := f.VendorMethods(ctx, n.UUID)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		_, err = f.VendorMethods(f.ctx, n.UUID)
+		require.NoError(t, err)
+	})
 }

@@ -128,8 +128,11 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		},
 		"hardware that boots no agent": {Node{Driver: "plain", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
 		"an unknown hardware type":     {Node{Driver: "another", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
-		"the return from rescue":       {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
-		"a state without work":         {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
+		"an unknown hardware type whose agent runs": {
+			Node{Driver: "another", ProvisionState: states.CleanWait, CleanSteps: &Steps{Prepared: true}}, offRamdisk, offRamdisk,
+		},
+		"the return from rescue": {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
+		"a state without work":   {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
 	} {
 		if test.node.Driver == "" {
 			test.node.Driver = "agent"
@@ -160,6 +163,8 @@ func TestAHardwareTypeThatIsAskedForTheCleanUpInVainReadsTheNodeAsItWas(t *testi
 		require.NoError(t, err)
 		n := &Node{Driver: "late", ProvisionState: states.CleanWait, DriverInfo: map[string]any{"of": "the failed work"}}
 		require.False(t, c.engine.bootsRamdisk(t.Context(), n))
+		booted := &Node{Driver: "late", ProvisionState: states.CleanWait, CleanSteps: &Steps{Prepared: true}}
+		require.True(t, c.engine.bootsRamdisk(t.Context(), booted), "the record says that the agent runs")
 		n.DriverInfo["of"] = "its end"
 		close(hardware.release)
 		require.Equal(t, "the failed work", <-hardware.read)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,6 +235,23 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 			unsure.add(&Node{}, n)
 		}
 		require.Equal(t, test.want, unsure.has(test.stored), name)
+	}
+}
+
+// A write of the end of work has no claim. A later attempt may have one again: the record was too large, and the failure
+// in place of the result leaves a clean-up.
+func TestTheNodeOfAnEndInDoubtIsTheNewestWithoutAClaim(t *testing.T) {
+	for claims, newest := range map[string]int{
+		"c": 0, "-": 0, "cc": 1, "c-": 1, "-c": 0, "--": 1, "ccc": 2, "c-c": 1, "-c-": 2, "-cc": 0, "--c": 1, "cc-": 2,
+	} {
+		var unsure doubts
+		var writes []*Node
+		for _, c := range claims {
+			n := &Node{Claim: strings.Trim(string(c), "-")}
+			unsure.add(&Node{Claim: "c"}, n)
+			writes = append(writes, n)
+		}
+		require.Same(t, writes[newest], unsure.newest, claims)
 	}
 }
 
