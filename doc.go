@@ -68,6 +68,7 @@
 //	internal/checksum     verifies images by the checksums of instance_info
 //	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
+//	internal/keylock      locks by key
 //	internal/configerror  the error of an invalid configuration
 //	internal/kit          checks an implementation promise by promise, for the kits that users import
 //	internal/fence        asks the context of a call before each request to hardware

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/keylock"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -19,32 +20,25 @@ import (
 // they are asked for. A call that does not return is abandoned; until it returns, calls
 // with its key fail at once, so that at most one call per key is abandoned.
 type calls struct {
-	timeout time.Duration // 0 is none
-	grace   time.Duration
-
-	mu    sync.Mutex
-	lines map[string]*line // by key, while a call is in flight, waits, or is abandoned
+	timeout   time.Duration // 0 is none
+	grace     time.Duration
+	locks     keylock.Locks
+	abandoned sync.Map // by key: the *boundedcall.AbandonedError of the last call
 }
 
-// line is the line of the calls with one key.
-type line struct {
-	turn      chan struct{}               // full while a call is in flight
-	calls     int                         // in flight and waiting; guarded by calls.mu
-	abandoned *boundedcall.AbandonedError // the last call, if it was abandoned; belongs to the call that has the turn
-}
-
-func newCalls(timeout, grace time.Duration) *calls {
-	return &calls{timeout: timeout, grace: grace, lines: make(map[string]*line)}
-}
+func newCalls(timeout, grace time.Duration) *calls { return &calls{timeout: timeout, grace: grace} }
 
 // call makes a call. Its timeout begins once no other call with the key is in flight.
 // If the call was not made, the error matches errNotCalled.
 func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (value T, err error) {
-	l, err := c.enter(ctx, key)
-	if err != nil {
+	if err := c.locks.Lock(ctx, key); err != nil {
 		return value, fmt.Errorf("%w: %w", errNotCalled, err)
 	}
-	defer c.leave(key, l)
+	defer c.locks.Unlock(key)
+	if last, ok := c.abandoned.Load(key); ok && !last.(*boundedcall.AbandonedError).Returned() {
+		return value, fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
+	}
+	c.abandoned.Delete(key)
 	outer := ctx
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
@@ -52,61 +46,18 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 		defer cancel()
 	}
 	value, err = boundedcall.Do(ctx, c.grace, f)
+	var abandoned *boundedcall.AbandonedError
 	switch panicked, ok := err.(*boundedcall.PanicError); {
 	case ok:
-		err = (*machine.PanicError)(panicked)
-	case !errors.As(err, &l.abandoned):
-	case outer.Err() == nil:
-		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, l.abandoned.Err)
-	default:
-		err = fmt.Errorf("%w: %w", errAbandoned, l.abandoned.Err)
+		return value, (*machine.PanicError)(panicked)
+	case !errors.As(err, &abandoned):
+		return value, err
 	}
-	return value, err
-}
-
-// enter waits for the turn of a call. It returns an error if the call must not be made.
-func (c *calls) enter(ctx context.Context, key string) (*line, error) {
-	c.mu.Lock()
-	l := c.lines[key]
-	if l == nil {
-		l = &line{turn: make(chan struct{}, 1)}
-		c.lines[key] = l
+	c.abandoned.Store(key, abandoned)
+	if outer.Err() == nil {
+		return value, fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, abandoned.Err)
 	}
-	l.calls++
-	c.mu.Unlock()
-
-	select {
-	case l.turn <- struct{}{}:
-	case <-ctx.Done():
-		c.forget(key, l)
-		return nil, ctx.Err()
-	}
-	err := ctx.Err() // it may have ended when the turn came
-	if err == nil && l.abandoned != nil && !l.abandoned.Returned() {
-		err = fmt.Errorf("an earlier call for the node: %w", errAbandoned)
-	}
-	if err != nil {
-		c.leave(key, l)
-		return nil, err
-	}
-	l.abandoned = nil
-	return l, nil
-}
-
-// leave passes the turn on.
-func (c *calls) leave(key string, l *line) {
-	<-l.turn
-	c.forget(key, l)
-}
-
-// forget ends the count of a call, and removes a line without calls.
-func (c *calls) forget(key string, l *line) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l.calls--
-	if l.calls == 0 && l.abandoned == nil {
-		delete(c.lines, key)
-	}
+	return value, fmt.Errorf("%w: %w", errAbandoned, abandoned.Err)
 }
 
 // each calls f for every record and every error that a list yields, until f returns false. f must

@@ -4,7 +4,6 @@ package powersync
 
 import (
 	"context"
-	"time"
 )
 
 // Defaults of a Config.
@@ -30,25 +29,9 @@ var ErrAbandoned = errAbandoned
 var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
-func (s *Syncer) LeftBehind() int {
-	return s.fleet.driver.calls.len()
-}
-
-// len returns the number of keys with a call that is in flight, waits or is abandoned.
-func (c *calls) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.lines)
-}
-
-// NewCalls returns a function that makes calls of the caller's code, one at a time per key, and one that returns the
-// number of keys that it remembers.
-func NewCalls() (do func(ctx context.Context, key string, f func(context.Context) error) error, keys func() int) {
-	c := newCalls(0, time.Second)
-	return func(ctx context.Context, key string, f func(context.Context) error) error {
-		_, err := call(ctx, c, key, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
-		return err
-	}, c.len
+func (s *Syncer) LeftBehind() (nodes int) {
+	s.fleet.driver.calls.abandoned.Range(func(any, any) bool { nodes++; return true })
+	return nodes
 }
 
 // AfterSync makes rounds call a function once a node is handled, before its failures are kept.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/keylock"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -41,10 +42,11 @@ type DriverConfig struct {
 type Driver struct {
 	config DriverConfig
 
-	mu     sync.Mutex
-	closed bool
-	nodes  map[string]*node // the nodes with a call in flight or a kept session
-	kept   int              // number of nodes whose session is kept
+	locks keylock.Locks // by node
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*openConnection // the kept sessions by node; nil while a call uses the session or replaces it
 }
 
 // NewDriver returns a Driver. It returns an error if Lookup is nil or a number is negative.
@@ -57,7 +59,7 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 	case c.Idle == 0:
 		c.Idle = 5 * time.Minute
 	}
-	return &Driver{config: c, nodes: make(map[string]*node)}, nil
+	return &Driver{config: c, sessions: make(map[string]*openConnection)}, nil
 }
 
 // Validate checks the configuration of the node's BMC, without contacting the BMC.
@@ -142,7 +144,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if err != nil {
 		return err
 	}
-	defer d.leave(of.id, n)
+	defer d.leave(n)
 	of.long = of.long && c.Protocol != ipmiProtocol
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()

@@ -20,58 +20,35 @@ type openConnection struct {
 	failed bool // the last call has failed with an answer of a BMC that was not busy
 }
 
-// node is a node with a call in flight or a kept session.
+// node is a node that a call has locked.
 type node struct {
-	mu    chan struct{} // a mutex as a channel: full while a call uses the node
-	calls int           // calls that hold mu or wait for it; guarded by Driver.mu
-	kept  bool          // the session is kept between calls, and counts in Driver.kept; guarded by Driver.mu
-
-	// open belongs to the call that holds mu; without a call, Driver.mu guards it.
-	// It is nil outside of calls unless kept is set.
-	open *openConnection
+	id   string
+	open *openConnection // nil if there is none yet
 }
 
-// enter begins a call: it waits for the node's mutex.
+// enter begins a call: it waits for the node's lock.
 func (d *Driver) enter(ctx context.Context, of call) (*node, error) {
-	d.mu.Lock()
-	n := d.nodes[of.id]
-	if n == nil {
-		n = &node{mu: make(chan struct{}, 1)}
-		d.nodes[of.id] = n
-	}
-	n.calls++
-	d.mu.Unlock()
-
-	select {
-	case n.mu <- struct{}{}:
-		return n, nil
-	case <-ctx.Done():
-		d.forget(of.id, n)
-		err := fmt.Errorf("waiting for another call for node %s: %w", of.id, ctx.Err())
+	if err := d.locks.Lock(ctx, of.id); err != nil {
+		err = fmt.Errorf("waiting for another call for node %s: %w", of.id, err)
 		return nil, &verify.Error{Op: of.op, Kind: verify.KindOf(err), Err: err}
 	}
-}
-
-// leave ends a call: it releases the node's mutex.
-func (d *Driver) leave(id string, n *node) {
-	d.mu.Lock()
-	if n.open == nil && n.kept {
-		n.kept = false
-		d.kept--
-	}
-	d.mu.Unlock()
-	<-n.mu
-	d.forget(id, n)
-}
-
-// forget ends the count of a call, and removes a node that has no other calls and no session.
-func (d *Driver) forget(id string, n *node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n.calls--
-	if n.calls == 0 && n.open == nil {
-		delete(d.nodes, id)
+	n := &node{id: of.id, open: d.sessions[of.id]}
+	if n.open != nil {
+		d.sessions[of.id] = nil
 	}
+	return n, nil
+}
+
+// leave ends a call: it releases the node's lock.
+func (d *Driver) leave(n *node) {
+	d.mu.Lock()
+	if d.sessions[n.id] == nil {
+		delete(d.sessions, n.id)
+	}
+	d.mu.Unlock()
+	d.locks.Unlock(n.id)
 }
 
 // resume reports whether the node has a usable session, and closes an unusable one.
@@ -89,7 +66,7 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 	return false
 }
 
-// keep keeps the node's session for its next call, or closes it if Sessions are kept already. It first drops the
+// keep ends the use of a node's session: it keeps the session for the next call, or closes it if Sessions are kept already. It first drops the
 // sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as long as for one of them, not
 // for a fleet. It does not evict the least recently used session: in a fleet that is polled in turn, that would close
 // every session before its next use.
@@ -97,13 +74,10 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()
 	dropped := d.expired(closedAtOnce)
-	if !n.kept && d.kept < d.config.Sessions {
-		n.kept = true
-		d.kept++
-	}
-	if !n.kept || d.closed {
+	if _, kept := d.sessions[n.id]; !d.closed && (kept || len(d.sessions) < d.config.Sessions) {
+		d.sessions[n.id] = n.open
+	} else {
 		dropped = append(dropped, n.open)
-		n.open = nil
 	}
 	d.mu.Unlock()
 	closeAll(ctx, dropped)
@@ -126,16 +100,14 @@ func closeAll(ctx context.Context, all []*openConnection) {
 // that are not in use, up to a number. The caller holds d.mu.
 func (d *Driver) expired(most int) []*openConnection {
 	var expired []*openConnection
-	for id, n := range d.nodes {
+	for id, s := range d.sessions {
 		if len(expired) == most {
 			break
 		}
-		if n.calls > 0 || n.open == nil || !d.closed && time.Since(n.open.used) <= d.config.Idle {
-			continue
+		if s != nil && (d.closed || time.Since(s.used) > d.config.Idle) {
+			expired = append(expired, s)
+			delete(d.sessions, id)
 		}
-		expired = append(expired, n.open)
-		d.kept--
-		delete(d.nodes, id)
 	}
 	return expired
 }
@@ -145,7 +117,7 @@ func (d *Driver) expired(most int) []*openConnection {
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
-	kept := d.expired(len(d.nodes))
+	kept := d.expired(len(d.sessions))
 	d.mu.Unlock()
 	for some := range slices.Chunk(kept, closedAtOnce) {
 		if ctx.Err() == nil {

@@ -78,7 +78,7 @@ func callNode(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bo
 	t.Helper()
 	n, err := d.enter(t.Context(), call{id: id, op: "test"})
 	require.NoError(t, err)
-	defer d.leave(id, n)
+	defer d.leave(n)
 	if resumed = d.resume(t.Context(), n, Config{}); !resumed {
 		n.open = &openConnection{connection: c}
 	}
@@ -105,12 +105,11 @@ func TestASessionIsKeptForTheIdleTime(t *testing.T) {
 		require.False(t, callNode(t, d, "b", third))
 		require.True(t, second.closed)
 		require.False(t, third.closed)
-		require.Len(t, d.nodes, 1)
+		require.Len(t, d.sessions, 1)
 
 		require.NoError(t, d.Close(t.Context()))
 		require.True(t, third.closed)
-		require.Empty(t, d.nodes)
-		require.Zero(t, d.kept)
+		require.Empty(t, d.sessions)
 	})
 }
 
@@ -144,7 +143,7 @@ func TestACallWaitsForFewExpiredSessions(t *testing.T) {
 			require.LessOrEqual(t, time.Since(begun), time.Second)
 			require.Equal(t, want, closedOf(all))
 		}
-		require.Equal(t, 4, d.kept)
+		require.Len(t, d.sessions, 4)
 	})
 }
 
@@ -164,17 +163,16 @@ func TestCloseLogsOutOfSeveralSessionsAtOnce(t *testing.T) {
 	})
 }
 
-func TestANodeIsForgottenAfterItsLastCall(t *testing.T) {
+func TestACallWaitsForAnotherOfItsNodeWhileItsContextLasts(t *testing.T) {
 	d := sessionsOf(t, 0)
 	ended, cancel := context.WithCancel(t.Context())
-	cancel()
 	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
+	cancel()
 	_, err = d.enter(ended, call{id: "a", op: "test"})
 	require.ErrorIs(t, err, verify.Cancelled)
-	require.Same(t, n, d.nodes["a"], "the first call still uses it")
-	d.leave("a", n)
-	require.Empty(t, d.nodes)
+	d.leave(n)
+	require.False(t, callNode(t, d, "a", &heldConnection{}))
 }
 
 func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
@@ -187,12 +185,11 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 	require.NoError(t, d.Close(t.Context()))
 	require.False(t, kept.closed, "the call uses it")
 	d.keep(t.Context(), n)
-	d.leave("a", n)
+	d.leave(n)
 	require.True(t, kept.closed)
 	require.False(t, callNode(t, d, "a", late))
 	require.True(t, late.closed)
-	require.Empty(t, d.nodes)
-	require.Zero(t, d.kept)
+	require.Empty(t, d.sessions)
 }
 
 func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
@@ -201,8 +198,8 @@ func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
 	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	n.open = nil // it has failed
-	d.leave("a", n)
-	require.Empty(t, d.nodes)
+	d.leave(n)
+	require.Empty(t, d.sessions)
 	other := &heldConnection{}
 	require.False(t, callNode(t, d, "b", other))
 	require.False(t, other.closed)
@@ -214,17 +211,16 @@ func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 		d := sessionsOf(t, 2)
 		require.False(t, callNode(t, d, "a", &heldConnection{}))
 		require.True(t, callNode(t, d, "a", nil))
-		require.Equal(t, 1, d.kept)
+		require.Len(t, d.sessions, 1)
 
 		n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 		require.NoError(t, err)
 		n.open = nil // it has failed, and another call waits for the node
 		go callNode(t, d, "a", &heldConnection{})
 		synctest.Wait()
-		require.Equal(t, 2, n.calls)
-		d.leave("a", n)
+		d.leave(n)
 		synctest.Wait()
-		require.Equal(t, 1, d.kept)
+		require.Len(t, d.sessions, 1)
 		require.True(t, callNode(t, d, "a", nil))
 	})
 }
@@ -249,7 +245,7 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 				}
 				return nil
 			}))
-			d.leave("a", n)
+			d.leave(n)
 		})
 	}
 }
@@ -268,7 +264,7 @@ func TestASessionIsClosedAfterTwoFailuresThatTheBMCHasAnswered(t *testing.T) {
 		}
 		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled
 		require.Equal(t, !open, held.closed, kind)
-		d.leave("a", n)
+		d.leave(n)
 	}
 }
 
@@ -280,9 +276,8 @@ func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, d.resume(t.Context(), n, Config{Host: "other"}))
 	require.True(t, first.closed)
-	d.leave("a", n) // the other BMC cannot be reached
-	require.Empty(t, d.nodes)
-	require.Zero(t, d.kept)
+	d.leave(n) // the other BMC cannot be reached
+	require.Empty(t, d.sessions)
 }
 
 func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
@@ -303,9 +298,9 @@ func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
 		for i := range all {
 			require.Equal(t, i%2 != 0, all[i].closed, i)
 		}
-		require.Equal(t, 17, d.kept)
+		require.Len(t, d.sessions, 17)
 		require.NoError(t, d.Close(t.Context()))
-		require.Zero(t, d.kept)
+		require.Empty(t, d.sessions)
 	})
 }
 
