@@ -249,7 +249,8 @@ func (t *Task) askPower(ctx context.Context, power states.Power) error {
 		return err
 	}
 	t.engine.counters.powerSets.Add(1)
-	_, err = t.engine.callPower(permitted, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) (states.Power, error) {
+	timeout, o := t.engine.syncer.Config().SetPowerTimeout(), Operation{Name: "set " + power.String(), Node: n}
+	_, err = t.engine.callPowerWithin(permitted, timeout, o, func(ctx context.Context) (states.Power, error) {
 		return power, t.hardware.SetPower(ctx, n, power)
 	})
 	return powersync.Confirm(ctx, power, err, func() powersync.Reading { return t.engine.readPower(ctx, t.hardware, n) })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -99,6 +100,25 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 			require.Contains(t, got.LastError, "within "+test.want.String())
 		})
 	}
+}
+
+// A BMC that refuses a power on for a minute is asked again meanwhile, and a boot device may be restored before.
+func TestAPowerStateMayTakeMinutesToBeAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
+			if operation == "power on" {
+				sleep.For(ctx, 4*time.Minute)
+			}
+			return ctx.Err()
+		})
+		n := f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOff})
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+		bubble.Sleep(5 * time.Minute)
+		got := f.settle(n)
+		require.Equal(t, states.PowerOn, got.Power, got.LastError)
+		require.Empty(t, got.LastError)
+	})
 }
 
 // idlePower is hardware that accepts some requests for power, and does nothing.

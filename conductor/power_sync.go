@@ -222,15 +222,20 @@ func (p powerRounds) force(
 	}
 }
 
-// callPower calls a power operation of a node's hardware, for [powersync.Config.Timeout] at most. A
-// call that does not return is abandoned; until it returns, the node's calls fail.
-func (e *engine) callPower(
-	ctx context.Context, o Operation, f func(context.Context) (states.Power, error),
+// callPower calls a power operation of a node's hardware, for [powersync.Config.Timeout] at most.
+func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Context) (states.Power, error)) (states.Power, error) {
+	return e.callPowerWithin(ctx, e.syncer.Config().Timeout, o, f)
+}
+
+// callPowerWithin calls a power operation of a node's hardware within a timeout. A call that does not return is
+// abandoned; until it returns, the node's calls fail.
+func (e *engine) callPowerWithin(
+	ctx context.Context, timeout time.Duration, o Operation, f func(context.Context) (states.Power, error),
 ) (power states.Power, err error) {
 	if left := e.abandoned.Left(o.Node.UUID); left != nil {
 		return states.NoPower, left
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.syncer.Config().Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	power, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (power states.Power, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {

@@ -28,9 +28,16 @@ type calls struct {
 
 func newCalls(timeout, grace time.Duration) *calls { return &calls{timeout: timeout, grace: grace} }
 
-// call makes a call. Its timeout begins once no other call with the key is in flight.
+// call makes a call like callWithin, with the timeout of c.
+func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (T, error) {
+	return callWithin(ctx, c, c.timeout, key, f)
+}
+
+// callWithin makes a call. Its timeout begins once no other call with the key is in flight.
 // If the call was not made, the error matches errNotCalled.
-func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (value T, err error) {
+func callWithin[T any](
+	ctx context.Context, c *calls, timeout time.Duration, key string, f func(context.Context) (T, error),
+) (value T, err error) {
 	if err := c.locks.Lock(ctx, key); err != nil {
 		return value, fmt.Errorf("%w: %w", errNotCalled, err)
 	}
@@ -40,9 +47,9 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	}
 	c.abandoned.Delete(key)
 	outer := ctx
-	if c.timeout > 0 {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	value, err = boundedcall.Do(ctx, c.grace, f)
@@ -55,7 +62,7 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	}
 	c.abandoned.Store(key, abandoned)
 	if outer.Err() == nil {
-		return value, fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, abandoned.Err)
+		return value, fmt.Errorf("no answer in %v: %w: %w", timeout, errAbandoned, abandoned.Err)
 	}
 	return value, fmt.Errorf("%w: %w", errAbandoned, abandoned.Err)
 }
@@ -105,6 +112,7 @@ type boundedDriver struct {
 	driver   Driver
 	canForce func(id string) bool // may be nil
 	calls    *calls               // by node
+	timeout  time.Duration        // of set
 	counters *counters
 }
 
@@ -114,7 +122,7 @@ func (b *boundedDriver) validate(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
+	_, err := callDriver(ctx, b, b.calls.timeout, id, func(ctx context.Context) (none, error) {
 		return none{}, validator.Validate(ctx, id)
 	})
 	return err
@@ -127,7 +135,7 @@ func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r R
 			return r
 		}
 	}
-	r.Power, r.Err = callDriver(ctx, b, id, func(ctx context.Context) (states.Power, error) {
+	r.Power, r.Err = callDriver(ctx, b, b.calls.timeout, id, func(ctx context.Context) (states.Power, error) {
 		b.counters.add(func(s *Stats) { s.Reads++ })
 		return b.driver.PowerState(ctx, id)
 	})
@@ -136,7 +144,7 @@ func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r R
 
 // set requests a power state, by the rule of [Confirm].
 func (b *boundedDriver) set(ctx context.Context, id string, power states.Power) error {
-	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
+	_, err := callDriver(ctx, b, b.timeout, id, func(ctx context.Context) (none, error) {
 		b.counters.add(func(s *Stats) { s.Sets++ })
 		return none{}, b.driver.SetPower(ctx, id, power)
 	})
@@ -148,14 +156,16 @@ func (b *boundedDriver) forces(ctx context.Context, id string) (bool, error) {
 	if b.canForce == nil {
 		return true, nil
 	}
-	return callDriver(ctx, b, id, func(context.Context) (bool, error) { return b.canForce(id), nil })
+	return callDriver(ctx, b, b.calls.timeout, id, func(context.Context) (bool, error) { return b.canForce(id), nil })
 }
 
 type none struct{}
 
 // callDriver makes a call of the driver, and counts the call if it is abandoned.
-func callDriver[T any](ctx context.Context, b *boundedDriver, id string, f func(context.Context) (T, error)) (T, error) {
-	value, err := call(ctx, b.calls, id, f)
+func callDriver[T any](
+	ctx context.Context, b *boundedDriver, timeout time.Duration, id string, f func(context.Context) (T, error),
+) (T, error) {
+	value, err := callWithin(ctx, b.calls, timeout, id, f)
 	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
 		b.counters.add(func(s *Stats) { s.Abandoned++ })
 	}

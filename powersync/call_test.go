@@ -106,6 +106,25 @@ func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	})
 }
 
+// A BMC that refuses a power on for a minute is asked again meanwhile.
+func TestARequestForAPowerStateMayTakeLongerThanARead(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: 5 * time.Minute, time.Second: 5 * time.Minute, time.Hour: time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newFixture(t, newHardware(isOff, isOff), nodes(node(isOff), node(isOn)), func(c *powersync.Config) { c.Timeout = timeout })
+			sets := 0
+			h.onSet = func(ctx context.Context, _ string) {
+				deadline, _ := ctx.Deadline()
+				require.Equal(t, want, time.Until(deadline))
+				sets++
+			}
+			require.NoError(t, h.Set(t.Context(), "a", isOn, 0))
+			_, err := h.Sync(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 2, sets, "one in the round")
+		})
+	}
+}
+
 func TestAnAbandonedCallHasTheCauseOfItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()

@@ -39,8 +39,8 @@ type Config struct {
 	// Driver reads and sets their hardware.
 	Driver Driver
 	// Handler handles the nodes in place of Store and Driver, which must be nil then.
-	// The Handler itself applies Policy, CanForce, Poll and SoftTimeout, and Timeout to
-	// its calls of hardware. Name is unused then.
+	// The Handler itself applies Policy, CanForce, Poll and SoftTimeout, and Timeout and
+	// SetPowerTimeout to its calls of hardware. Name is unused then.
 	Handler Handler
 
 	// Policy decides about nodes that cannot be read or differ from their record.
@@ -60,11 +60,11 @@ type Config struct {
 	// Workers is the size of a round's worker pool: how many nodes it handles at
 	// a time; 0 stands for 8 (sync_power_state_workers).
 	Workers int
-	// Timeout bounds each call of the Driver and each Load and Update of the
-	// Store, and in Set the wait for a power state; 0 stands for 60 s
-	// (power_state_change_timeout). Once its context has ended, a call may take an
-	// eighth of Timeout to return, 2 s at most. Storing the outcome of a change of
-	// power may take a quarter of Timeout, 10 s at most.
+	// Timeout bounds each call of the Driver but SetPower, which [Config.SetPowerTimeout]
+	// bounds, each Load and Update of the Store, and in Set the wait for a power state;
+	// 0 stands for 60 s (power_state_change_timeout). Once its context has ended, a call
+	// may take an eighth of Timeout to return, 2 s at most. Storing the outcome of a
+	// change of power may take a quarter of Timeout, 10 s at most.
 	Timeout time.Duration
 	// SoftTimeout bounds the wait for the power state of a soft request; 0 stands
 	// for 600 s (soft_power_off_timeout).
@@ -165,6 +165,10 @@ const maxGrace = 2 * time.Second
 
 // grace returns how long a call may take to return once its context ended.
 func (c Config) grace() time.Duration { return min(maxGrace, c.Timeout/8) }
+
+// SetPowerTimeout returns how long a call of SetPower may take: five minutes, or Timeout if that is longer. A driver may
+// restore a boot device first, and repeat a power on that the BMC refuses, as Ironic's Redfish driver does for a minute.
+func (c Config) SetPowerTimeout() time.Duration { return max(c.Timeout, 5*time.Minute) }
 
 // RequestTimeout returns how long a request for a power state waits until the hardware has it: for
 // SoftTimeout if the request is a soft one, otherwise for Timeout.

@@ -10,7 +10,8 @@ import (
 
 // Driver reads and sets the hardware of a fleet. Its methods are called from many
 // goroutines at once, but one at a time per node. Their context has a deadline,
-// [Config.Timeout] from the call. A call that panics or ends its goroutine has failed.
+// [Config.Timeout] from the call, [Config.SetPowerTimeout] for SetPower. A call that
+// panics or ends its goroutine has failed.
 // A call also fails if it does not return soon after its context ended (within an
 // eighth of Timeout, 2 s at most): it is abandoned in its goroutine, and until it
 // returns, every call for that node fails without being made. At most one call per node
@@ -34,7 +35,9 @@ type Driver interface {
 	// SetPower requests a power state and returns when the hardware has accepted the
 	// request; it need not have reached the power state. Rounds request PowerOn or
 	// PowerOff. [Syncer.Set] may also request PowerRebooting and, if the machine is on,
-	// PowerSoftRebooting and PowerSoftOff. An error that matches
+	// PowerSoftRebooting and PowerSoftOff. A Syncer does not repeat a request that is
+	// refused, as Ironic's conductor does not: a driver that knows such BMCs does, as
+	// Ironic's Redfish driver and bmc.Driver do. An error that matches
 	// [errors.ErrUnsupported] says that the driver has no such request. After another
 	// error the power state is read once, see [Confirm].
 	SetPower(ctx context.Context, id string, power states.Power) error

@@ -29,7 +29,8 @@ func newFleet(s *Syncer) *fleet {
 	return &fleet{
 		reservations: rs,
 		driver: boundedDriver{
-			driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, c.grace()), counters: &s.counters,
+			driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, c.grace()), timeout: c.SetPowerTimeout(),
+			counters: &s.counters,
 		},
 		config: c, limit: &s.limit, lists: s.lists,
 	}
