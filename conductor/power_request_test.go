@@ -121,10 +121,11 @@ func TestAPowerStateMayTakeMinutesToBeAccepted(t *testing.T) {
 	})
 }
 
-// idlePower is hardware that accepts some requests for power, and does nothing.
+// idlePower is hardware that accepts some requests for power, and does nothing. The requests after these may hang.
 type idlePower struct {
 	*conductor.Fake
 	times int
+	hangs chan struct{}
 	asked []time.Time
 }
 
@@ -132,6 +133,9 @@ func (d *idlePower) SetPower(ctx context.Context, n *conductor.Node, power state
 	d.asked = append(d.asked, time.Now())
 	if len(d.asked) <= d.times {
 		return nil
+	}
+	if d.hangs != nil {
+		<-d.hangs
 	}
 	return d.Fake.SetPower(ctx, n, power)
 }
@@ -172,6 +176,27 @@ func TestAMachineThatStaysOffIsSwitchedOnOnceMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAPowerRequestWhoseSecondPowerOnHangsFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &idlePower{Fake: &conductor.Fake{}, times: 1, hangs: make(chan struct{})}
+		defer close(hardware.hangs)
+		f := start(t, func(c *conductor.Config) {
+			c.SkipPowerSync, c.Power.Timeout, c.Hardware["fake-hardware"] = true, 20*time.Second, hardware
+		})
+		n := f.create(conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Power: states.PowerOff})
+		require.NoError(t, hardware.Fake.SetPower(t.Context(), n, states.PowerOff))
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+		bubble.Sleep(30 * time.Second) // the timeout, the grace of the call, and a pause between two reads
+		got, err := f.Node(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Len(t, hardware.asked, 2)
+		require.Empty(t, got.Reservation)
+		require.Equal(t, states.NoPower, got.TargetPower)
+		require.Equal(t, states.PowerOff, got.Power)
+		require.Contains(t, got.LastError, `power state not reached: "power on" within 20s: the call does not return`)
+	})
 }
 
 func TestAPowerRequestThatFailsNamesTheErrorOfTheLastRead(t *testing.T) {
