@@ -20,8 +20,11 @@ func checkConfigDrive(r *rest.Request, q provisionQuery) error {
 	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
 		return nil
 	}
-	takes := func(t targetArgs) bool { return t.configDrive != 0 && t.configDrive <= r.Version }
-	if !takes(targets[q.target]) {
+	takes := func(target string) bool {
+		first := targets[target].configDrive
+		return first != 0 && first <= r.Version
+	}
+	if !takes(q.target) {
 		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s",
 			strings.Join(targetsWith(takes), ", "))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -65,41 +66,46 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 }
 
-// targetArgs tells which arguments a target takes.
+// targetArgs tells which arguments a target may have, beside the one that [states.Event.Requires] names.
 type targetArgs struct {
-	steps         string            // the kind of the steps: "clean", "deploy" or "service"; empty for none
-	needsSteps    bool              // the client must give steps, or a runbook that has them
-	needsPassword bool              // the client must give rescue_password
-	configDrive   states.APIVersion // the first version with configdrive; zero for none
-	ramdisk       states.APIVersion // the first version with disable_ramdisk; zero for none
-	versionLast   bool              // a version that lacks the target is refused after wrong arguments, not before
+	steps       string            // the argument with steps; empty for none
+	configDrive states.APIVersion // the first version with configdrive; zero for none
+	ramdisk     states.APIVersion // the first version with disable_ramdisk; zero for none
 }
 
-// targets are the targets that take arguments, or whose version is checked last.
+// targets are the targets that have arguments.
 //
 // Source: provision in ironic/api/controllers/v1/node.py.
 var targets = map[string]targetArgs{
-	"active":  {steps: "deploy", configDrive: since.First},
-	"rebuild": {steps: "deploy", configDrive: since.RebuildConfigDrive},
-	"clean":   {steps: "clean", needsSteps: true, ramdisk: since.CleanRamdisk},
-	"service": {steps: "service", needsSteps: true, ramdisk: since.ServiceRamdisk, versionLast: true},
-	"rescue":  {needsPassword: true},
-	"unhold":  {versionLast: true},
+	"active":  {steps: "deploy_steps", configDrive: since.First},
+	"rebuild": {steps: "deploy_steps", configDrive: since.RebuildConfigDrive},
+	"clean":   {ramdisk: since.CleanRamdisk},
+	"service": {ramdisk: since.ServiceRamdisk},
+	"rescue":  {}, // its password alone
 }
 
 // targetsWith returns the targets of which takes is true, in the order in which faults list them.
-func targetsWith(takes func(targetArgs) bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(targets)), func(name string) bool { return !takes(targets[name]) })
+func targetsWith(takes func(target string) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(targets)), func(target string) bool { return !takes(target) })
 }
 
+// required returns the argument that a client must give with a target; empty for none.
+func required(target string) string {
+	event, _ := states.ParseVerb(target) // the zero event requires nothing
+	return event.Requires()
+}
+
+// argument returns the argument of a target that has its steps, or the password of a rescue; empty for none.
+func argument(target string) string { return cmp.Or(required(target), targets[target].steps) }
+
 // takesRunbook reports whether a runbook may have the steps of a target.
-func takesRunbook(t targetArgs) bool { return t.needsSteps }
+func takesRunbook(target string) bool { return strings.HasSuffix(required(target), "_steps") }
 
 // provisionQuery is a decoded request for a provision state.
 type provisionQuery struct {
 	target         string
 	configDrive    any
-	steps          map[string][]any // as decoded JSON, by kind: "clean", "deploy" and "service"
+	steps          map[string][]any // as decoded JSON, by argument: "clean_steps", "deploy_steps" and "service_steps"
 	rescuePassword string
 	hasPassword    bool
 	disableRamdisk *bool
@@ -118,7 +124,7 @@ func decodeProvision(a *rest.Args) (provisionQuery, error) {
 	default:
 		a.Fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
 	}
-	q.steps["clean"], q.steps["deploy"] = a.Items("clean_steps"), a.Items("deploy_steps")
+	q.steps["clean_steps"], q.steps["deploy_steps"] = a.Items("clean_steps"), a.Items("deploy_steps")
 	switch v := a.Values["rescue_password"].(type) {
 	case nil:
 	case string:
@@ -129,7 +135,7 @@ func decodeProvision(a *rest.Args) (provisionQuery, error) {
 		a.Fail("Expected string for rescue_password%s", unlessText(v))
 	}
 	q.disableRamdisk = a.Boolean("disable_ramdisk")
-	q.steps["service"] = a.Items("service_steps")
+	q.steps["service_steps"] = a.Items("service_steps")
 	switch v := a.Values["runbook"].(type) {
 	case nil:
 	case string:
@@ -154,10 +160,11 @@ func unlessText(v any) string {
 //
 // Source: provision in ironic/api/controllers/v1/node.py, also for the order of the checks.
 func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.ProvisionRequest, err error) {
-	verb := q.target
-	p = conductor.ProvisionRequest{Target: verb, Version: r.Version, RescuePassword: q.rescuePassword}
-	_, refused := r.Conductor.Rules().Request(n.Fields(), verb, r.Version)
-	if refused != nil && !(targets[verb].versionLast && errors.Is(refused, states.ErrNotAcceptable)) {
+	p = conductor.ProvisionRequest{Target: q.target, Version: r.Version, RescuePassword: q.rescuePassword}
+	_, refused := r.Conductor.Rules().Request(n.Fields(), q.target, r.Version)
+	// A version that is too old for the target in this state alone is refused after wrong arguments.
+	_, anywhere := r.Conductor.Rules().Request(admission.NodeFields{}, q.target, r.Version)
+	if refused != nil && (!errors.Is(refused, states.ErrNotAcceptable) || errors.Is(anywhere, states.ErrNotAcceptable)) {
 		return p, nil
 	}
 	if err := checkConfigDrive(r, q); err != nil {
@@ -178,14 +185,14 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 		p.ConfigDrive = q.configDrive
 	}
 	p.DisableRamdisk = q.disableRamdisk
-	kind := targets[verb].steps
-	steps, err := decodeSteps(r, kind, q.steps[kind])
-	switch kind {
-	case "clean":
+	name := argument(q.target)
+	steps, err := decodeSteps(r, name, q.steps[name])
+	switch name {
+	case "clean_steps":
 		p.CleanSteps = steps
-	case "deploy":
+	case "deploy_steps":
 		p.DeploySteps = steps
-	case "service":
+	case "service_steps":
 		p.ServiceSteps = steps
 	}
 	return p, cmp.Or(err, p.CheckSteps(r.Conductor.Rules()))
@@ -193,30 +200,28 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 
 // misplaced returns an error for a value that the target does not take.
 func (q provisionQuery) misplaced(version states.APIVersion) error {
-	takes := func(kind string) func(targetArgs) bool { return func(t targetArgs) bool { return t.steps == kind } }
 	for _, arg := range []struct {
 		name    string
 		given   bool
 		since   states.APIVersion
-		taken   func(targetArgs) bool
 		runbook bool // a runbook may have it
 	}{
-		{"clean_steps", len(q.steps["clean"]) > 0, since.First, takes("clean"), true},
-		{"deploy_steps", len(q.steps["deploy"]) > 0, since.DeploySteps, takes("deploy"), false},
-		{"rescue_password", q.hasPassword, since.First, func(t targetArgs) bool { return t.needsPassword }, false},
-		{"service_steps", len(q.steps["service"]) > 0, since.First, takes("service"), true},
+		{"clean_steps", len(q.steps["clean_steps"]) > 0, since.First, true},
+		{"deploy_steps", len(q.steps["deploy_steps"]) > 0, since.DeploySteps, false},
+		{"rescue_password", q.hasPassword, since.First, false},
+		{"service_steps", len(q.steps["service_steps"]) > 0, since.First, true},
 	} {
 		switch {
 		case !arg.given:
 		case version < arg.since:
 			return fault.TooOld(arg.since)
-		case arg.taken(targets[q.target]):
+		case argument(q.target) == arg.name:
 		case q.runbook != "" && arg.runbook:
 			return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of %s",
 				pyrepr.List(targetsWith(takesRunbook)))
 		default:
 			return fault.Invalid("\"%s\" is only valid when setting target provision state to %s", arg.name,
-				strings.Join(targetsWith(arg.taken), " or "))
+				strings.Join(targetsWith(func(target string) bool { return argument(target) == arg.name }), " or "))
 		}
 	}
 	return nil
@@ -224,11 +229,11 @@ func (q provisionQuery) misplaced(version states.APIVersion) error {
 
 // missing returns an error if the query lacks a value that the target requires.
 func (q provisionQuery) missing() error {
-	switch t := targets[q.target]; {
-	case t.needsPassword && strings.TrimSpace(q.rescuePassword) == "":
+	switch name := required(q.target); {
+	case name == "rescue_password" && strings.TrimSpace(q.rescuePassword) == "":
 		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
-	case t.needsSteps && len(q.steps[t.steps]) == 0:
-		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", t.steps, q.target)
+	case takesRunbook(q.target) && len(q.steps[name]) == 0:
+		return fault.Invalid("\"%s\" is required when setting target provision state to %s", name, q.target)
 	default:
 		return nil
 	}
@@ -246,14 +251,15 @@ func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 		return err
 	}
 	q.disableRamdisk = &book.DisableRamdisk // in place of the request's; checkRamdisk refuses it for other targets
+	name := required(q.target)
 	switch {
-	case !takesRunbook(targets[q.target]):
+	case !takesRunbook(q.target):
 		return nil
-	case len(q.steps[q.target]) > 0:
-		return fault.Invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
+	case len(q.steps[name]) > 0:
+		return fault.Invalid("Please provide either \"%s\" or a runbook, but not both.", name)
 	}
 	q.steps = maps.Clone(q.steps) // the query is completed again
-	q.steps[q.target] = steps
+	q.steps[name] = steps
 	return nil
 }
 
@@ -306,17 +312,17 @@ func requestedSteps(s *rest.Service) *schema.Schema {
 	return &schema.Schema{Types: []string{"array"}, Items: step, Recent: s.Series >= states.Gazpacho}
 }
 
-// decodeSteps returns the steps of a kind, nil for none. It refuses steps that violate their schema.
-func decodeSteps(r *rest.Request, kind string, items []any) (steps []conductor.StepRequest, err error) {
+// decodeSteps returns the steps of an argument, nil for none. It refuses steps that violate their schema.
+func decodeSteps(r *rest.Request, name string, items []any) (steps []conductor.StepRequest, err error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
 	valid := requestedSteps(r.Service)
-	if kind == "deploy" {
+	if name == "deploy_steps" {
 		valid = objects.StepsSchema("priority", true)(r)
 	}
 	if text := valid.Explain(items); text != "" {
-		return nil, fault.Invalid("Invalid %s_steps: %s", kind, text)
+		return nil, fault.Invalid("Invalid %s: %s", name, text)
 	}
 	for _, item := range items {
 		object := item.(map[string]any)
@@ -325,7 +331,7 @@ func decodeSteps(r *rest.Request, kind string, items []any) (steps []conductor.S
 		if priority, ok := object["priority"]; ok {
 			number, ok := objects.WholeNumber(priority)
 			if !ok {
-				return nil, fault.Invalid("Invalid %s_steps: %s is out of range", kind, fault.Repr(priority))
+				return nil, fault.Invalid("Invalid %s: %s is out of range", name, fault.Repr(priority))
 			}
 			step.Priority = &number
 		}
