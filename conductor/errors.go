@@ -135,7 +135,8 @@ func (e *heldError) Unwrap() error { return e.error }
 
 // Held marks the error of a change which Ironic refuses only after it has locked the node.
 // [Conductor.UpdateNode] then sets the node's UpdatedAt, as the lock does in Ironic, stores nothing else,
-// and returns the error without the mark. Held returns nil and an error that matches Locked as they are.
+// and returns the error without the mark; if the node is locked it returns that instead. Held returns nil and an error
+// that matches Locked as they are.
 func Held(err error) error {
 	if err == nil || errors.Is(err, Locked) {
 		return err

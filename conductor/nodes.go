@@ -139,7 +139,9 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	err := c.fleet.retryLocked(ctx, func() (err error) {
 		_, n, err = c.fleet.edit(ctx, ident, func(n *Node) error {
 			before := n.Clone()
-			if err := change(n); err != nil {
+			if err := change(n); errors.As(err, new(*heldError)) {
+				return cmp.Or(c.rules.unlocked(before), err)
+			} else if err != nil {
 				return err
 			}
 			freed = ""

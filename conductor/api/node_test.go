@@ -134,6 +134,9 @@ func TestANodeWithWorkInFlightIsNotChanged(t *testing.T) {
 		{"PUT", "/maintenance", ``, "Node " + uuid + locked},
 		{"DELETE", "", ``, "Node " + uuid + locked},
 		{"PUT", "/traits/CUSTOM_A", ``, "Node " + uuid + locked},
+		{"DELETE", "/traits/CUSTOM_A", ``, "Node " + uuid + locked},
+		{"PUT", "/states/raid", `{"logical_disks": 1}`, "Node " + uuid + locked},
+		{"PUT", "/management/indicators/led@system", `{"state": "on"}`, "Node " + uuid + locked},
 	} {
 		a := s.do(c.method, "/v1/nodes/n"+c.path, "1.82", c.body)
 		require.Equal(t, http.StatusConflict, a.status, "%s %s: %s", c.method, c.path, a.body)
