@@ -97,7 +97,7 @@ func request(method, path, version string, body io.Reader) *http.Request {
 	r.Method = method
 	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
 	if decoded, err := r.URL.Parse(path); err == nil {
-		r.URL.Path = decoded.Path
+		r.URL.Path, r.URL.RawPath = decoded.Path, decoded.RawPath
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if version != "" {

@@ -19,6 +19,18 @@ func TestASemicolonIsNoSeparatorOfAQuery(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes?owner=a;b", "latest", "").status)
 }
 
+// Ironic's HTTP server leaves it as it is since 2025.2, so that it is a part of an identifier, which no record can have.
+func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
+	for series, want := range map[states.Series][]int{states.Epoxy: {200, 200, 404, 404}, states.Flamingo: {400, 400, 400, 400}} {
+		s := start(t, series, api.Config{})
+		s.create(`{"driver": "fake-hardware", "name": "n"}`)
+		for i, path := range []string{"n%2Fstates", "n%2f", "a%2Fb", "n/states%2Fx"} {
+			require.Equal(t, want[i], s.do("GET", "/v1/nodes/"+path, "latest", "").status, "%v: %s", series, path)
+		}
+		require.Equal(t, "n", s.do("GET", "/v1/nodes/%6e", "latest", "").json()["name"])
+	}
+}
+
 func TestHEADOfTheVersionIsAnsweredSince2024_2(t *testing.T) {
 	for series, status := range map[states.Series]int{states.Caracal: 405, states.Dalmatian: 200, states.Latest(): 200} {
 		s := start(t, series, api.Config{})

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -69,12 +70,20 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 	return run.Serve(r)
 }
 
+// escapedSlashes escapes the slashes once more that Ironic's HTTP server leaves escaped since 2025.2.
+//
+// Source: read_request_line in cheroot/server.py.
+var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
+
 // split returns the segments of the path below /v1, and whether the path is /. A path need not begin with /v1.
 // For /v1 itself split returns one empty segment.
 //
 // Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
 func (r *Request) split() (segments []string, isRoot bool) {
 	path := r.URL.Path
+	if r.Series >= states.Flamingo && r.URL.RawPath != "" {
+		path, _ = url.PathUnescape(escapedSlashes.Replace(r.URL.RawPath)) // which the server has parsed
+	}
 	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok {
 		// The version is not yet negotiated. Since the series with DotJSON, a request without one is no old one.
 		asked := r.Header.Get(versionHeader) != "" || r.Highest < since.DotJSON
