@@ -17,6 +17,7 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 	noPower := plan.NodeFields{Maintenance: true, Fault: "power failure"}
 	cleanFailure := plan.NodeFields{Maintenance: true, Fault: "clean failure"}
 	protected, retired := plan.NodeFields{Protected: true}, plan.NodeFields{Retired: true}
+	uncleaned := plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true}
 	reserved, noClean := plan.NodeFields{Reserved: true}, plan.NodeFields{NoAutomatedClean: true}
 	tests := map[string]struct {
 		from   states.State
@@ -68,6 +69,10 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 		"protected at work": {states.Servicing, plan.Deletable, mayBoth, protected, "blocked: refused by protected"},
 		"a retired node after a tear-down": {states.Deleting, plan.In(states.Available), careful, retired,
 			"wait for deleting to end in manageable"},
+		"a cleaning that maintenance fails": {states.Deleting, plan.In(states.Available), mayBoth, uncleaned,
+			"wait for deleting to end in clean failed"},
+		"a retired node whose cleaning maintenance fails": {states.Deleting, plan.In(states.Manageable), mayBoth,
+			plan.NodeFields{Retired: true, Maintenance: true, NoProvisioningInMaintenance: true}, "wait for deleting to end in clean failed"},
 		"retired, without cleaning": {states.Deleting, plan.In(states.Available), careful,
 			plan.NodeFields{Retired: true, NoAutomatedClean: true}, "wait for deleting to end in available"},
 		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.In(states.Available), careful,

@@ -19,9 +19,12 @@ const (
 	manualOffset = position(maxStates)
 )
 
-// A position is a state as the planner sees it: the number of the state, or
-// manualOffset above it for a manual cleaning, which ends in manageable.
+// A position is a state as the planner sees it: the number of the state,
+// manualOffset above it for a manual cleaning, which ends in manageable, or uncleaned.
 type position uint8
+
+// uncleaned is the position of a tear-down whose automated cleaning fails as it begins.
+const uncleaned = position(states.Deleting) + manualOffset
 
 // An index holds the data derived from a series' table. It is built once, on the
 // first call for the series.
@@ -90,6 +93,7 @@ func (x *index) build(t *states.Table) {
 			x.ends[at] = states.Manageable
 		}
 	}
+	x.ends[uncleaned] = states.CleanFail
 	for s := range t.States().All() {
 		x.reach[s] = x.reachable(s)
 	}
@@ -177,7 +181,11 @@ func (x *index) positionOf(n machine.Node, retired bool) position {
 
 // positionWith returns the position of a node with these fields. The tear-down of a retired node leads to a cleaning.
 func (x *index) positionWith(n machine.Node, f *NodeFields) position {
-	if n.State == states.Deleting && f.Retired && !f.NoAutomatedClean && !x.cleaningFails(f) {
+	switch {
+	case n.State != states.Deleting:
+	case x.cleaningFails(f):
+		return uncleaned
+	case f.Retired && !f.NoAutomatedClean:
 		n.State = states.Cleaning
 	}
 	return x.positionOf(n, f.Retired)

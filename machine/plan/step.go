@@ -79,7 +79,8 @@ type Step struct {
 	// to a timeout.
 	Call bool `json:"call"`
 	// Until is the state in which the work ends if it succeeds, for Wait without a
-	// Reason; otherwise NoState, null in JSON.
+	// Reason; otherwise NoState, null in JSON. For a tear-down it is CleanFail if the
+	// node's fields make the cleaning after it fail.
 	Until states.State `json:"until"`
 	// Reason is set for Blocked, and for Wait if there is a request to send later.
 	Reason Reason `json:"reason"`

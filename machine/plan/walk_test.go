@@ -183,7 +183,7 @@ func TestWorkOnARouteEndsWhereTheStepsBeforeSay(t *testing.T) {
 	table := states.Latest().Table()
 	for from := range table.States().All() {
 		for goal := range plan.AllGoals() {
-			for _, fields := range []plan.NodeFields{{}, {Retired: true}, {NoAutomatedClean: true}, {Retired: true, NoAutomatedClean: true}} {
+			for _, fields := range everyField() {
 				route, err := plan.Route(table, machine.Node{State: from, Target: table.Target(from)}, plan.Desired{
 					Goal: goal, Version: states.Latest().MaxAPIVersion(), Policy: plan.Policy{MayDestroy: true, Retries: 1}, Fields: fields,
 				})
