@@ -129,7 +129,11 @@ func TestAWorkloadIsKeptIfALaterRequestIsRefused(t *testing.T) {
 			"wait: refused by fault, before clean with clean_steps"},
 		"nor is it after the tear-down, if the operator does not permit it": {
 			states.Active, plan.In(states.Available), mayDestroy, plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true},
-			plan.Progress{}, "blocked: needs retry of cleaning, before manage"},
+			plan.Progress{}, "blocked: refused by maintenance, before deleted"},
+		"until a power failure has ended": {
+			states.Active, plan.In(states.Available), mayDestroy,
+			plan.NodeFields{Maintenance: true, Fault: "power failure", NoProvisioningInMaintenance: true},
+			plan.Progress{}, "wait: refused by fault, before deleted"},
 		"the failed cleaning may be repeated, which the node's maintenance refuses": {
 			states.Active, plan.In(states.Available), plan.Policy{MayDestroy: true, Retries: 1},
 			plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true}, plan.Progress{},

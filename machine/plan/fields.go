@@ -45,9 +45,10 @@ type NodeFields struct {
 // powerFailure is the fault of a node whose power state Ironic cannot read.
 const powerFailure = "power failure"
 
-// The fields that Ironic itself changes, as [Step.Field] names them.
+// Fields of the record, as [Step.Field] names them.
 const (
 	faultField       = "fault"
+	maintenanceField = "maintenance"
 	reservationField = "reservation"
 )
 
@@ -69,15 +70,14 @@ func (x *index) cleaningFails(f *NodeFields) bool {
 // it accepts the request. A field that stays comes before a reservation, which ends.
 func (q *query) obstacle(e states.Event) string {
 	rules, fields := q.admission(q.state, &q.desired.Fields)
-	switch refusal, refused := rules.Start(fields, e).(*admission.Refusal); {
-	case !refused && q.desired.Fields.Reserved:
-		return reservationField
-	case !refused:
-		return ""
-	case refusal.Reason == admission.InMaintenance && q.desired.Fields.Fault == powerFailure:
-		return faultField
-	default:
+	refusal, refused := rules.Start(fields, e).(*admission.Refusal)
+	switch {
+	case refused:
 		return refusal.Field
+	case q.desired.Fields.Reserved:
+		return reservationField
+	default:
+		return ""
 	}
 }
 

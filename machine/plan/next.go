@@ -223,11 +223,14 @@ func (q *query) block(reason Reason, w states.Work, e states.Event) {
 // stays as it was.
 func (q *query) refuse(field string, e states.Event) {
 	q.block(Refused, states.NoWork, e)
-	if field == faultField || field == reservationField { // which Ironic itself changes
-		q.step.Action = Wait
-	}
 	q.step.Field = field
 	q.step.Progress = q.desired.Progress
+	switch { // Ironic itself changes these fields
+	case field == maintenanceField && q.desired.Fields.Fault == powerFailure:
+		q.step.Action, q.step.Field = Wait, faultField
+	case field == reservationField:
+		q.step.Action = Wait
+	}
 }
 
 // blockByPolicy answers that there is no permitted route, with the request of a route of a higher version or a wider

@@ -51,8 +51,8 @@ const (
 	NoRoute Reason = "no route"
 	// Refused says that Ironic refuses the request for the field of the node's record that
 	// Step.Field names. An operator must change that field first, unless the action is
-	// Wait. It may be a later request of the route, if the next one would destroy a
-	// workload.
+	// Wait. If the next request would destroy a workload, it may be a later one of the
+	// route, or the cleaning after the tear-down.
 	Refused Reason = "refused"
 )
 

@@ -50,6 +50,9 @@ func (x *index) lookAhead(n machine.Node, d Desired, step Step, destroys bool) S
 	}
 	switch {
 	case last.Action != Done && destroys:
+		if last.Reason == NeedsRetry && last.Work == states.WorkClean && x.cleaningFails(&d.Fields) {
+			(&query{index: x, desired: &d, step: &last}).refuse(maintenanceField, states.EventDelete)
+		}
 		last.Progress, last.Try = before, int(before.tried[last.Work])
 		return last
 	case last.Action == Done && step.Reason == noReason:
