@@ -51,16 +51,20 @@ type request struct {
 
 // versionPlans holds the routes for the API versions that accept the same requests.
 type versionPlans struct {
-	routes map[Goal]*[2]routes // [1] is for policies that may destroy a workload
+	routes map[Goal]*goalRoutes
+}
+
+// goalRoutes holds the routes to a goal for the policies that keep a workload, and for those that may destroy it.
+type goalRoutes struct {
+	keeping, destroying routes
 }
 
 // route returns the route from a position to a goal.
 func (p *versionPlans) route(g Goal, destroys bool, at position) route {
-	both := p.routes[g]
 	if destroys {
-		return both[1][at]
+		return p.routes[g].destroying[at]
 	}
-	return both[0][at]
+	return p.routes[g].keeping[at]
 }
 
 var indexes = make([]index, states.Latest()+1)
@@ -161,7 +165,7 @@ func (x *index) addPlans(begins []states.APIVersion) {
 				taken = append(taken, r)
 			}
 		}
-		x.plans[n].routes = make(map[Goal]*[2]routes, len(goals))
+		x.plans[n].routes = make(map[Goal]*goalRoutes, len(goals))
 		for _, g := range goals {
 			x.plans[n].routes[g] = x.plan(g, taken)
 		}

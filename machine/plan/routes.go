@@ -49,14 +49,14 @@ type planner struct {
 
 // plan computes the routes to a goal that destroy no workload, and then, for the
 // positions without one, those that do.
-func (x *index) plan(g Goal, requests []request) *[2]routes {
-	both := new([2]routes)
+func (x *index) plan(g Goal, requests []request) *goalRoutes {
+	all := new(goalRoutes)
 	row := goalRows[g]
 	order := append(slices.Clone(row.startedBy), preference...)
 	requests = slices.SortedStableFunc(slices.Values(requests), func(a, b request) int {
 		return cmp.Compare(slices.Index(order, a.event), slices.Index(order, b.event))
 	})
-	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: requests}
+	p := planner{index: x, routes: &all.keeping, goal: g, row: row, requests: requests}
 	for at := range p.routes {
 		p.routes[at].left = noPath
 	}
@@ -68,11 +68,11 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 	p.planIdle()
 	p.planWorking()
 
-	both[1] = both[0]
-	p.routes, p.destroys = &both[1], true
+	all.destroying = all.keeping
+	p.routes, p.destroys = &all.destroying, true
 	p.planIdle()
 	p.planWorking()
-	return both
+	return all
 }
 
 // planIdle computes the routes from the idle states, the nearest to the goal first.
