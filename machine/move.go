@@ -29,25 +29,12 @@ func (m *Machine) Request(ctx context.Context, target string, v states.APIVersio
 // Report moves the node as [Node.Report] does, and runs the hooks. It returns the errors
 // of Node.Report and of [Machine.Apply].
 func (m *Machine) Report(ctx context.Context, event states.Event, lastError string) error {
-	return m.move(ctx, Input{}, func(n Node) (Input, error) { return n.reported(m.table, event, lastError) })
+	return m.move(ctx, func(n Node) (Input, error) { return n.reported(m.table, event, lastError) })
 }
 
 // Fire is [Machine.Apply] with only an event.
 func (m *Machine) Fire(ctx context.Context, event states.Event) error {
-	if m == nil || m.observers != nil {
-		return m.Apply(ctx, Input{Event: event})
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	next, err := m.node.Apply(m.table, Input{Event: event})
-	if err == nil {
-		m.node = next
-		m.count++
-	}
-	m.mu.Unlock() // Node.Apply does not panic
-	return err
+	return m.Apply(ctx, Input{Event: event})
 }
 
 // Apply moves the node as [Node.Apply] does and runs the hooks in the order of the
@@ -62,7 +49,16 @@ func (m *Machine) Fire(ctx context.Context, event states.Event) error {
 // A context that ends before the save hooks have run stops the transition; after that
 // only the hooks see that it has ended.
 func (m *Machine) Apply(ctx context.Context, in Input) error {
-	return m.move(ctx, in, nil)
+	if m == nil || m.observers != nil {
+		return m.move(ctx, func(Node) (Input, error) { return in, nil })
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	err := m.step(in)
+	m.mu.Unlock() // Node.Apply does not panic
+	return err
 }
 
 // Moved reports whether the node has moved, given the error of a move: it has also
@@ -97,9 +93,8 @@ func (e *secondError) Error() string {
 
 func (e *secondError) Unwrap() error { return e.err }
 
-// move applies an input and runs the hooks. If derive is nil, it applies in, which spares Apply the call of a
-// function; otherwise it applies what derive returns for the node.
-func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, error)) error {
+// move applies the input that derive returns for the node, and runs the hooks.
+func (m *Machine) move(ctx context.Context, derive func(Node) (Input, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -108,67 +103,62 @@ func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, 
 	}
 	if m.observers != nil {
 		var t Transition
-		if err := m.commit(ctx, in, derive, &t); err != nil {
+		if err := m.commit(ctx, derive, &t); err != nil {
 			return err
 		}
 		return m.observers.after(ctx, &t)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if derive != nil {
-		var err error
-		if in, err = derive(m.node); err != nil {
-			return err
-		}
-	}
-	next, err := m.node.Apply(m.table, in)
+	in, err := derive(m.node)
 	if err != nil {
 		return err
 	}
-	m.node = next
-	m.count++
-	return nil
+	return m.step(in)
 }
 
-// commit is the part of move until the new node is visible. It fills in the transition. Without guard and save hooks it
-// is one critical section; with them, hooksMu keeps other moves out while they run.
-func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input, error), t *Transition) error {
-	if m.observers.hooksMu == nil {
-		t.Time = m.observers.now()
-		m.mu.Lock()
-		err := m.next(in, derive, t)
-		if err == nil {
-			m.adopt(t)
+// step applies an input to the node of a machine without observers. The caller holds mu.
+func (m *Machine) step(in Input) (err error) {
+	if m.node, err = m.node.Apply(m.table, in); err == nil {
+		m.count++
+	}
+	return err
+}
+
+// commit is the part of move until the new node is visible, for a machine with observers. It fills in the transition.
+// Without guard and save hooks it is one critical section; with them, hooksMu keeps other moves out while they run.
+func (m *Machine) commit(ctx context.Context, derive func(Node) (Input, error), t *Transition) error {
+	hooked := m.observers.hooksMu != nil
+	if hooked {
+		if err := m.lockHooks(ctx); err != nil {
+			return err
 		}
-		m.mu.Unlock()
-		return err
+		defer m.unlockHooks()
 	}
-	if err := m.lockHooks(ctx); err != nil {
-		return err
-	}
-	defer m.unlockHooks()
 	t.Time = m.observers.now()
 	m.mu.Lock()
-	err := m.next(in, derive, t)
+	err := m.next(derive, t)
+	if err == nil && hooked {
+		m.mu.Unlock() // the hooks may read the node or end the goroutine
+		err = m.before(ctx, t)
+		m.mu.Lock()
+	}
+	if err == nil {
+		m.node = t.To
+		m.count++
+		if m.observers.history.most > 0 {
+			m.observers.history.add(*t)
+		}
+	}
 	m.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := m.before(ctx, t); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.adopt(t)
-	return nil
+	return err
 }
 
-// next fills in the transition by the input that derive returns, or by in if derive is nil. The caller holds mu.
-func (m *Machine) next(in Input, derive func(Node) (Input, error), t *Transition) (err error) {
-	if derive != nil {
-		if in, err = derive(m.node); err != nil {
-			return err
-		}
+// next fills in the transition by the input that derive returns. The caller holds mu.
+func (m *Machine) next(derive func(Node) (Input, error), t *Transition) error {
+	in, err := derive(m.node)
+	if err != nil {
+		return err
 	}
 	to, err := m.node.Apply(m.table, in)
 	if err != nil {
@@ -178,15 +168,6 @@ func (m *Machine) next(in Input, derive func(Node) (Input, error), t *Transition
 	t.From, t.To = m.node, to
 	t.Status = statusOf(m.table, t.From.State, in.Event, to.State)
 	return nil
-}
-
-// adopt stores the node after a transition. The caller holds mu.
-func (m *Machine) adopt(t *Transition) {
-	m.node = t.To
-	m.count++
-	if m.observers.history.most > 0 {
-		m.observers.history.add(*t)
-	}
 }
 
 // lockHooks waits until no guard or save hook runs. Waiting callers proceed in the

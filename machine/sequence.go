@@ -64,7 +64,7 @@ func (s *Sequence) Apply(ctx context.Context, in Input) error {
 // move moves the node by the input that derive returns for it.
 func (s *Sequence) move(ctx context.Context, derive func(Node) (Input, error)) error {
 	before := *s
-	err := s.m.move(ctx, Input{}, func(n Node) (Input, error) {
+	err := s.m.move(ctx, func(n Node) (Input, error) {
 		if s.began && s.count != s.m.count {
 			return Input{}, &SupersededError{State: n.State}
 		}
