@@ -109,57 +109,49 @@ func (f *follower) apply(change conductor.Change) error {
 }
 
 // reach waits until the follower is synced and has exactly these records.
-func (f *follower) reach(ctx context.Context, records ...conductor.Record) error {
+func (f *follower) reach(ctx context.Context, records ...conductor.Record) {
 	want := make(map[string]conductor.Record)
 	for _, r := range records {
 		want[r.ID] = r
 	}
 	for {
-		done, err := f.knows(want)
-		if done || err != nil {
-			return err
+		if f.knows(want) {
+			return
 		}
 		select {
 		case <-f.news:
 		case <-f.over:
-			if _, err := f.knows(want); err != nil {
-				return err
-			}
-			return errors.New("the watch has ended although its context has not")
+			f.knows(want) // fails with the error of the watch, if it has one
+			failf("the watch has ended although its context has not")
 		case <-ctx.Done():
-			return f.lag(want)
+			f.lag(want)
+			return
 		}
 	}
 }
 
-func (f *follower) knows(want map[string]conductor.Record) (bool, error) {
+func (f *follower) knows(want map[string]conductor.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err != nil {
-		return false, f.err
-	}
-	equal := maps.EqualFunc(f.state, want, func(a, b conductor.Record) bool { return same(a, b) == nil })
-	return f.synced && equal, nil
+	must(f.err)
+	return f.synced && maps.EqualFunc(f.state, want, func(a, b conductor.Record) bool { return same(a, b) == nil })
 }
 
-// lag returns an error that describes a change which the follower lacks.
-func (f *follower) lag(want map[string]conductor.Record) error {
+// lag fails with a change which the follower lacks.
+func (f *follower) lag(want map[string]conductor.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.synced {
-		return errors.New("the watch never yields Synced")
+		failf("the watch never yields Synced")
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
-		if err := same(want[id], f.state[id]); err != nil {
-			return fmt.Errorf("the watch has not yielded what is stored: %w", err)
-		}
+		mustf(same(want[id], f.state[id]), "the watch has not yielded what is stored")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.state)) {
 		if _, ok := want[id]; !ok {
-			return fmt.Errorf("the watch does not yield the deletion of %s", brief(f.state[id]))
+			failf("the watch does not yield the deletion of %s", brief(f.state[id]))
 		}
 	}
-	return nil
 }
 
 // end cancels the watch's context and returns the follower's error, if it has one.
@@ -172,19 +164,16 @@ func (f *follower) end() error {
 }
 
 // reachAll waits until every follower is synced and has exactly these records.
-func reachAll(ctx context.Context, followers []*follower, records ...conductor.Record) error {
+func reachAll(ctx context.Context, followers []*follower, records ...conductor.Record) {
 	for _, f := range followers {
-		if err := f.reach(ctx, records...); err != nil {
-			return err
-		}
+		f.reach(ctx, records...)
 	}
-	return nil
 }
 
-func endAll(followers []*follower) error {
+func endAll(followers []*follower) {
 	var errs []error
 	for _, f := range followers {
 		errs = append(errs, f.end())
 	}
-	return errors.Join(errs...)
+	must(errors.Join(errs...))
 }

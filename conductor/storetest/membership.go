@@ -42,7 +42,7 @@ func CheckMembership(lease time.Duration, a, b Process) error {
 		}
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
 			c := &membershipTester{a: a, b: b, lease: lease, name: fmt.Sprintf("storetest-%d", i)}
-			return c.check(ctx, promise.check)
+			return c.run(ctx, promise.check)
 		}})
 	}
 	return kit.Check(max(patience, 20*lease), all)
@@ -51,7 +51,7 @@ func CheckMembership(lease time.Duration, a, b Process) error {
 var membershipPromises = []struct {
 	name  string
 	needs func(Process) bool
-	check func(*membershipTester, context.Context) error
+	check func(*membershipTester, context.Context)
 }{
 	{"a member joins, and all members see it", nil, (*membershipTester).checkJoin},
 	{"a member leaves, and all members see it", nil, (*membershipTester).checkLeave},
@@ -77,11 +77,11 @@ type membershipTester struct {
 	members []*member
 }
 
-// check runs a check, and then lets all its members leave.
-func (c *membershipTester) check(ctx context.Context, check func(*membershipTester, context.Context) error) error {
-	err := check(c, ctx)
+// run runs a check, and then lets all its members leave.
+func (c *membershipTester) run(ctx context.Context, check func(*membershipTester, context.Context)) error {
+	err := caught(func() { check(c, ctx) })
 	if c.a.Cut != nil {
-		err = cmp.Or(err, c.connect(ctx))
+		err = cmp.Or(err, caught(func() { c.connect(ctx) }))
 	}
 	for _, m := range c.members {
 		m.leave()
@@ -96,11 +96,11 @@ func (c *membershipTester) check(ctx context.Context, check func(*membershipTest
 }
 
 // connect ends the cut, and waits until the process reaches the others.
-func (c *membershipTester) connect(ctx context.Context) error {
+func (c *membershipTester) connect(ctx context.Context) {
 	c.a.Cut(false)
-	return c.await(ctx, "Alive answers a process that was cut off before", func() (bool, error) {
+	c.await(ctx, "Alive answers a process that was cut off before", func() bool {
 		_, err := c.a.Alive(ctx, c.self("nobody").ID)
-		return err == nil, nil
+		return err == nil
 	})
 }
 
@@ -196,66 +196,58 @@ func (m *member) end(ctx context.Context) error {
 	}
 }
 
-// await calls a function again and again until it reports true or an error. The text says for what it waits.
-func (c *membershipTester) await(ctx context.Context, text string, done func() (bool, error)) error {
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
+// await calls a function again and again until it reports true. The text says for what it waits.
+func (c *membershipTester) await(ctx context.Context, text string, done func() bool) {
+	for !done() {
 		select {
 		case <-time.After(max(c.lease/200, time.Millisecond)):
 		case <-ctx.Done():
-			return fmt.Errorf("never happens: %s", text)
+			failf("never happens: %s", text)
 		}
 	}
 }
 
 // sees waits until a member's last list has exactly the wanted members.
-func (c *membershipTester) sees(ctx context.Context, m *member, want ...*member) error {
+func (c *membershipTester) sees(ctx context.Context, m *member, want ...*member) {
 	var ids []string
 	for _, w := range want {
 		ids = append(ids, w.ID)
 	}
 	slices.Sort(ids)
-	return c.await(ctx, fmt.Sprintf("the member %s sees %d members", m.Hostname, len(want)), func() (bool, error) {
+	c.await(ctx, fmt.Sprintf("the member %s sees %d members", m.Hostname, len(want)), func() bool {
 		_, list, err := m.state()
-		if err == nil && m.ended() {
-			err = fmt.Errorf("the range of %s has ended although its context has not", m.Hostname)
+		must(err)
+		if m.ended() {
+			failf("the range of %s has ended although its context has not", m.Hostname)
 		}
-		return slices.Equal(ids, slices.Sorted(maps.Keys(list))), err
+		return slices.Equal(ids, slices.Sorted(maps.Keys(list)))
 	})
 }
 
 // holds waits until a member that has joined through a process certainly is a member.
-func (c *membershipTester) holds(ctx context.Context, p Process, m *member) error {
-	return c.await(ctx, "Holds is true for a member that has joined", func() (bool, error) { return p.Holds(m.ID), nil })
+func (c *membershipTester) holds(ctx context.Context, p Process, m *member) {
+	c.await(ctx, "Holds is true for a member that has joined", func() bool { return p.Holds(m.ID) })
 }
 
 // alive checks Alive in both processes.
-func (c *membershipTester) alive(ctx context.Context, id string, want bool) error {
+func (c *membershipTester) alive(ctx context.Context, id string, want bool) {
 	for _, p := range []Process{c.a, c.b} {
-		got, err := p.Alive(ctx, id)
-		if err != nil {
-			return fmt.Errorf("alive: %w", err)
-		}
-		if got != want {
-			return fmt.Errorf("alive is %t, want %t", got, want)
+		alive, err := p.Alive(ctx, id)
+		mustf(err, "alive")
+		if alive != want {
+			failf("alive is %t, want %t", alive, want)
 		}
 	}
-	return nil
 }
 
 // gone checks that an ID belongs to no member, and remains so.
-func (c *membershipTester) gone(ctx context.Context, id string) error {
+func (c *membershipTester) gone(ctx context.Context, id string) {
 	for range 3 {
 		if c.a.Holds(id) || c.b.Holds(id) {
-			return errors.New("holds is true for a member that has left")
+			failf("holds is true for a member that has left")
 		}
-		if err := c.alive(ctx, id, false); err != nil {
-			return fmt.Errorf("after a member has left: %w", err)
-		}
+		within("after a member has left", func() { c.alive(ctx, id, false) })
 	}
-	return nil
 }
 
 // fields returns a member as text, to compare all its fields.

@@ -38,7 +38,8 @@ func Check(store conductor.Store, more ...conductor.Store) error {
 	for i, promise := range promised {
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
 			stores := append([]conductor.Store{store}, more...)
-			return promise.check(&tester{stores: stores, kind: conductor.Kind(fmt.Sprintf("storetest-%d", i))}, ctx)
+			t := &tester{stores: stores, kind: conductor.Kind(fmt.Sprintf("storetest-%d", i))}
+			return caught(func() { promise.check(t, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -46,7 +47,7 @@ func Check(store conductor.Store, more ...conductor.Store) error {
 
 var promised = []struct {
 	name  string
-	check func(*tester, context.Context) error
+	check func(*tester, context.Context)
 }{
 	{"a record is stored as written", (*tester).checkContent},
 	{"a record that does not exist is not found", (*tester).checkNotFound},
@@ -96,67 +97,105 @@ func (t *tester) record(n int, keys ...string) conductor.Record {
 }
 
 // create creates a record and returns it with its revision.
-func (t *tester) create(ctx context.Context, r conductor.Record) (conductor.Record, error) {
-	var err error
-	if r.Revision, err = t.store().Create(ctx, r); err != nil {
-		return r, fmt.Errorf("create: %w", err)
-	}
-	return r, nil
+func (t *tester) create(ctx context.Context, r conductor.Record) conductor.Record {
+	revision, err := t.store().Create(ctx, r)
+	mustf(err, "create")
+	r.Revision = revision
+	return r
 }
 
 // update updates a record and returns it with its new revision.
-func (t *tester) update(ctx context.Context, r conductor.Record) (conductor.Record, error) {
-	var err error
-	if r.Revision, err = t.store().Update(ctx, r); err != nil {
-		return r, fmt.Errorf("update: %w", err)
-	}
-	return r, nil
+func (t *tester) update(ctx context.Context, r conductor.Record) conductor.Record {
+	revision, err := t.store().Update(ctx, r)
+	mustf(err, "update")
+	r.Revision = revision
+	return r
 }
 
-func (t *tester) delete(ctx context.Context, r conductor.Record) (int64, error) {
+func (t *tester) delete(ctx context.Context, r conductor.Record) int64 {
 	revision, err := t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	if err != nil {
-		return 0, fmt.Errorf("delete: %w", err)
-	}
-	return revision, nil
+	mustf(err, "delete")
+	return revision
+}
+
+// refused checks that neither an update nor a deletion of a record succeeds.
+func (t *tester) refused(ctx context.Context, r conductor.Record, want error) {
+	_, err := t.store().Update(ctx, r)
+	mustf(wantError(want, err), "update")
+	_, err = t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
+	mustf(wantError(want, err), "delete")
 }
 
 // stored checks that every handle returns the record, by its ID and by each key.
-func (t *tester) stored(ctx context.Context, want conductor.Record) error {
+func (t *tester) stored(ctx context.Context, want conductor.Record) {
 	for _, s := range t.stores {
 		for _, key := range append([]string{want.ID}, want.Keys...) {
-			got, err := s.Get(ctx, want.Kind, key)
-			if err != nil {
-				return fmt.Errorf("get %q: %w", key, err)
-			}
-			if err := same(want, got); err != nil {
-				return fmt.Errorf("get %q: %w", key, err)
-			}
+			r, err := s.Get(ctx, want.Kind, key)
+			mustf(err, "get %q", key)
+			mustf(same(want, r), "get %q", key)
 		}
 		page, err := s.List(ctx, want.Kind, "", 10)
-		if err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
+		mustf(err, "list")
 		i := slices.IndexFunc(page, func(r conductor.Record) bool { return r.ID == want.ID })
 		if i < 0 {
-			return fmt.Errorf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
+			failf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
 		}
-		if err := same(want, page[i]); err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
+		mustf(same(want, page[i]), "list")
 	}
-	return nil
 }
 
 // absent checks that no handle returns a record for the key.
-func (t *tester) absent(ctx context.Context, key string) error {
+func (t *tester) absent(ctx context.Context, key string) {
 	for _, s := range t.stores {
 		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.NotFound) {
-			return fmt.Errorf("get %q: want NotFound, got %s, %v", key, brief(r), err)
+			failf("get %q: want NotFound, got %s, %v", key, brief(r), err)
 		}
 	}
+}
+
+// broken is why a promise is broken. Its panic ends the check of the promise, as FailNow ends a test.
+type broken struct{ error }
+
+// caught calls f and returns the error with which must, got, mustf or failf has ended it, or nil.
+func caught(f func()) (err error) {
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case broken:
+			err = value.error
+		default:
+			panic(value)
+		}
+	}()
+	f()
 	return nil
 }
+
+// within calls f, and puts a text before the error with which f ends.
+func within(text string, f func()) { mustf(caught(f), "%s", text) }
+
+// must ends the check if there is an error.
+func must(err error) {
+	if err != nil {
+		panic(broken{err})
+	}
+}
+
+// mustf is must with a text before the error.
+func mustf(err error, format string, args ...any) {
+	if err != nil {
+		failf("%s: %w", fmt.Sprintf(format, args...), err)
+	}
+}
+
+// got returns what a method has returned without an error.
+func got[T any](value T, err error) T {
+	must(err)
+	return value
+}
+
+// failf ends the check with an error.
+func failf(format string, args ...any) { must(fmt.Errorf(format, args...)) }
 
 // same returns an error if the records differ. The order of the keys does not matter.
 func same(want, got conductor.Record) error {
