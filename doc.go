@@ -71,6 +71,7 @@
 //	internal/keylock      locks by key
 //	internal/configerror  the error of an invalid configuration
 //	internal/kit          checks an implementation promise by promise, for the kits that users import
+//	internal/must         ends a check at its first error, for checks that are no tests
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0

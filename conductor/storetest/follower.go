@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // follower reads a watch in a goroutine and keeps its changes.
@@ -122,7 +123,7 @@ func (f *follower) reach(ctx context.Context, records ...conductor.Record) {
 		case <-f.news:
 		case <-f.over:
 			f.knows(want) // fails with the error of the watch, if it has one
-			failf("the watch has ended although its context has not")
+			must.Failf("the watch has ended although its context has not")
 		case <-ctx.Done():
 			f.lag(want)
 			return
@@ -133,7 +134,7 @@ func (f *follower) reach(ctx context.Context, records ...conductor.Record) {
 func (f *follower) knows(want map[string]conductor.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	must(f.err)
+	must.OK(f.err)
 	return f.synced && maps.EqualFunc(f.state, want, func(a, b conductor.Record) bool { return same(a, b) == nil })
 }
 
@@ -142,14 +143,14 @@ func (f *follower) lag(want map[string]conductor.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.synced {
-		failf("the watch never yields Synced")
+		must.Failf("the watch never yields Synced")
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
-		mustf(same(want[id], f.state[id]), "the watch has not yielded what is stored")
+		must.OKf(same(want[id], f.state[id]), "the watch has not yielded what is stored")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.state)) {
 		if _, ok := want[id]; !ok {
-			failf("the watch does not yield the deletion of %s", brief(f.state[id]))
+			must.Failf("the watch does not yield the deletion of %s", brief(f.state[id]))
 		}
 	}
 }
@@ -175,5 +176,5 @@ func endAll(followers []*follower) {
 	for _, f := range followers {
 		errs = append(errs, f.end())
 	}
-	must(errors.Join(errs...))
+	must.OK(errors.Join(errs...))
 }

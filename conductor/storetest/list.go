@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // fill creates records with the given numbers concurrently.
 func (t *tester) fill(ctx context.Context, numbers []int) {
-	must(errors.Join(t.together(func(writer int, s conductor.Store) {
+	must.OK(errors.Join(t.together(func(writer int, s conductor.Store) {
 		for i := writer; i < len(numbers); i += writers {
 			_, err := s.Create(ctx, t.record(numbers[i], fmt.Sprintf("name=%d", numbers[i])))
-			mustf(err, "create")
+			must.OKf(err, "create")
 		}
 	})...))
 }
@@ -34,11 +35,11 @@ func (t *tester) checkList(ctx context.Context) {
 		}
 		all := pages(ctx, t.store(), t.kind, after, size, nil)
 		if len(all) != n-begin {
-			failf("pages of %d: want %d records, got %d", size, n-begin, len(all))
+			must.Failf("pages of %d: want %d records, got %d", size, n-begin, len(all))
 		}
 		for i, r := range all {
 			if want := t.record(begin + i); r.ID != want.ID || string(r.Value) != string(want.Value) || len(r.Keys) != 1 {
-				failf("pages of %d: want the record %d to be %s, got %s", size, i, brief(want), brief(r))
+				must.Failf("pages of %d: want the record %d to be %s, got %s", size, i, brief(want), brief(r))
 			}
 		}
 	}
@@ -50,9 +51,9 @@ func pages(ctx context.Context, s conductor.Store, kind conductor.Kind, after st
 	var all []conductor.Record
 	for {
 		page, err := s.List(ctx, kind, after, size)
-		mustf(err, "list %d records after %q", size, after)
+		must.OKf(err, "list %d records after %q", size, after)
 		if len(page) > size {
-			failf("list %d records after %q: got %d", size, after, len(page))
+			must.Failf("list %d records after %q: got %d", size, after, len(page))
 		}
 		all = append(all, page...)
 		if len(page) < size {
@@ -66,7 +67,7 @@ func pages(ctx context.Context, s conductor.Store, kind conductor.Kind, after st
 }
 
 func (t *tester) checkBounds(ctx context.Context, n int) {
-	t.delete(ctx, got(t.store().Get(ctx, t.kind, id(n/2))))
+	t.delete(ctx, must.Get(t.store().Get(ctx, t.kind, id(n/2))))
 	for _, c := range []struct {
 		name, after string
 		limit       int
@@ -80,9 +81,9 @@ func (t *tester) checkBounds(ctx context.Context, n int) {
 		{"with the limit 0", "", 0, nil},
 	} {
 		page, err := t.store().List(ctx, t.kind, c.after, c.limit)
-		mustf(err, "list %s", c.name)
+		must.OKf(err, "list %s", c.name)
 		if !slices.EqualFunc(page, c.want, func(r conductor.Record, id string) bool { return r.ID == id }) {
-			failf("list %s: want %q, got %s", c.name, c.want, briefs(page))
+			must.Failf("list %s: want %q, got %s", c.name, c.want, briefs(page))
 		}
 	}
 }
@@ -99,7 +100,7 @@ func (t *tester) checkListDuringWrites(ctx context.Context) {
 	t.listStaying(ctx, t.store(), len(stay), t.changeFirst(ctx))
 	var writing atomic.Int64
 	writing.Store(writers - 1)
-	must(errors.Join(t.together(func(i int, s conductor.Store) {
+	must.OK(errors.Join(t.together(func(i int, s conductor.Store) {
 		if i == 0 {
 			for writing.Load() > 0 {
 				time.Sleep(time.Millisecond) // lets virtual time advance
@@ -112,10 +113,10 @@ func (t *tester) checkListDuringWrites(ctx context.Context) {
 		for range 25 {
 			odd := 2*(random.IntN(n/2/writers)*writers+i) + 1 // a number that no other writer uses
 			r := t.record(odd)
-			got(s.Delete(ctx, r.Kind, r.ID, got(s.Create(ctx, r))))
-			r = got(s.Get(ctx, t.kind, id(stay[random.IntN(len(stay))])))
+			must.Get(s.Delete(ctx, r.Kind, r.ID, must.Get(s.Create(ctx, r))))
+			r = must.Get(s.Get(ctx, t.kind, id(stay[random.IntN(len(stay))])))
 			if _, err := s.Update(ctx, r); !errors.Is(err, conductor.ErrConflict) {
-				must(err)
+				must.OK(err)
 			}
 		}
 	})...))
@@ -141,7 +142,7 @@ func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, b
 	staying, last := 0, ""
 	for _, r := range pages(ctx, s, t.kind, "", 23, between) {
 		if r.ID <= last {
-			failf("%s comes after %s", r.ID, last)
+			must.Failf("%s comes after %s", r.ID, last)
 		}
 		last = r.ID
 		if len(r.Keys) == 1 {
@@ -149,6 +150,6 @@ func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, b
 		}
 	}
 	if staying != want {
-		failf("%d of the %d records that existed throughout", staying, want)
+		must.Failf("%d of the %d records that existed throughout", staying, want)
 	}
 }

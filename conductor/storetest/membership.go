@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kit"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // Process is a [conductor.Membership] in one process, with the faults that [CheckMembership] injects into that process.
@@ -79,9 +80,9 @@ type membershipTester struct {
 
 // run runs a check, and then lets all its members leave.
 func (c *membershipTester) run(ctx context.Context, check func(*membershipTester, context.Context)) error {
-	err := caught(func() { check(c, ctx) })
+	err := must.Catch(func() { check(c, ctx) })
 	if c.a.Cut != nil {
-		err = cmp.Or(err, caught(func() { c.connect(ctx) }))
+		err = cmp.Or(err, must.Catch(func() { c.connect(ctx) }))
 	}
 	for _, m := range c.members {
 		m.leave()
@@ -202,7 +203,7 @@ func (c *membershipTester) await(ctx context.Context, text string, done func() b
 		select {
 		case <-time.After(max(c.lease/200, time.Millisecond)):
 		case <-ctx.Done():
-			failf("never happens: %s", text)
+			must.Failf("never happens: %s", text)
 		}
 	}
 }
@@ -216,9 +217,9 @@ func (c *membershipTester) sees(ctx context.Context, m *member, want ...*member)
 	slices.Sort(ids)
 	c.await(ctx, fmt.Sprintf("the member %s sees %d members", m.Hostname, len(want)), func() bool {
 		_, list, err := m.state()
-		must(err)
+		must.OK(err)
 		if m.ended() {
-			failf("the range of %s has ended although its context has not", m.Hostname)
+			must.Failf("the range of %s has ended although its context has not", m.Hostname)
 		}
 		return slices.Equal(ids, slices.Sorted(maps.Keys(list)))
 	})
@@ -233,9 +234,9 @@ func (c *membershipTester) holds(ctx context.Context, p Process, m *member) {
 func (c *membershipTester) alive(ctx context.Context, id string, want bool) {
 	for _, p := range []Process{c.a, c.b} {
 		alive, err := p.Alive(ctx, id)
-		mustf(err, "alive")
+		must.OKf(err, "alive")
 		if alive != want {
-			failf("alive is %t, want %t", alive, want)
+			must.Failf("alive is %t, want %t", alive, want)
 		}
 	}
 }
@@ -244,9 +245,9 @@ func (c *membershipTester) alive(ctx context.Context, id string, want bool) {
 func (c *membershipTester) gone(ctx context.Context, id string) {
 	for range 3 {
 		if c.a.Holds(id) || c.b.Holds(id) {
-			failf("holds is true for a member that has left")
+			must.Failf("holds is true for a member that has left")
 		}
-		within("after a member has left", func() { c.alive(ctx, id, false) })
+		must.Within("after a member has left", func() { c.alive(ctx, id, false) })
 	}
 }
 

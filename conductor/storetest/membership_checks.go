@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 func (c *membershipTester) checkJoin(ctx context.Context) {
-	within("an ID of nobody", func() { c.gone(ctx, c.self("nobody").ID) })
+	must.Within("an ID of nobody", func() { c.gone(ctx, c.self("nobody").ID) })
 	first := c.join(ctx, c.a, "alpha", false)
 	c.sees(ctx, first, first)
 	second := c.join(ctx, c.b, "beta", false)
@@ -20,7 +21,7 @@ func (c *membershipTester) checkJoin(ctx context.Context) {
 		_, list, _ := m.state()
 		for _, other := range []*member{first, second} {
 			if got, want := fields(list[other.ID]), fields(other.Member); got != want {
-				failf("want the member %s, got %s", want, got)
+				must.Failf("want the member %s, got %s", want, got)
 			}
 		}
 	}
@@ -35,19 +36,19 @@ func (c *membershipTester) checkLeave(ctx context.Context) {
 	goes := c.join(ctx, c.a, "alpha", false)
 	c.sees(ctx, stays, stays, goes)
 	goes.leave()
-	within("with its context", func() {
-		must(goes.end(ctx))
+	must.Within("with its context", func() {
+		must.OK(goes.end(ctx))
 		c.left(ctx, stays, goes.ID)
 	})
 	again := c.self("alpha")
 	yields := false
 	for _, err := range c.a.Join(ctx, again) {
-		must(err)
+		must.OK(err)
 		yields = true
 		break
 	}
 	if !yields {
-		failf("join yields nothing")
+		must.Failf("join yields nothing")
 	}
 	c.left(ctx, stays, again.ID)
 }
@@ -55,7 +56,7 @@ func (c *membershipTester) checkLeave(ctx context.Context) {
 // left checks that a member whose Join has ended is gone, and that another one sees it leave.
 func (c *membershipTester) left(ctx context.Context, stays *member, id string) {
 	if c.a.Holds(id) {
-		failf("holds is true for a member that has left")
+		must.Failf("holds is true for a member that has left")
 	}
 	c.sees(ctx, stays, stays)
 	c.gone(ctx, id)
@@ -66,7 +67,7 @@ func (c *membershipTester) checkEnded(ctx context.Context) {
 	cancel()
 	late := c.self("late")
 	for _, err := range c.a.Join(ended, late) {
-		mustf(err, "a context that has ended before")
+		must.OKf(err, "a context that has ended before")
 	}
 	_, _ = c.a.Alive(ended, late.ID)
 	c.gone(ctx, late.ID)
@@ -78,17 +79,17 @@ func (c *membershipTester) checkName(ctx context.Context) {
 	for _, p := range []Process{c.b, c.a} {
 		second := c.join(ctx, p, "alpha", false)
 		second.mayFail = true
-		mustf(wantError(conductor.ErrNameTaken, second.end(ctx)), "a second member with the name")
+		must.OKf(wantError(conductor.ErrNameTaken, second.end(ctx)), "a second member with the name")
 		if joined, _, _ := second.state(); joined {
-			failf("a second member with the name has joined")
+			must.Failf("a second member with the name has joined")
 		}
 	}
-	within("the first member", func() {
+	must.Within("the first member", func() {
 		c.sees(ctx, first, first)
 		c.alive(ctx, first.ID, true)
 	})
 	first.leave()
-	must(first.end(ctx))
+	must.OK(first.end(ctx))
 	next := c.join(ctx, c.b, "alpha", false)
 	c.sees(ctx, next, next)
 }
@@ -107,15 +108,15 @@ func (c *membershipTester) checkNameRace(ctx context.Context) {
 			is, _, err := m.state()
 			switch {
 			case is:
-				must(err)
+				must.OK(err)
 				joined++
 			case m.ended():
 				refused++
-				must(wantError(conductor.ErrNameTaken, err))
+				must.OK(wantError(conductor.ErrNameTaken, err))
 			}
 		}
 		if joined > 1 || refused == rivals {
-			failf("%d of %d have joined", joined, rivals)
+			must.Failf("%d of %d have joined", joined, rivals)
 		}
 		return joined+refused == rivals
 	})
@@ -125,7 +126,7 @@ func (c *membershipTester) checkRenewal(ctx context.Context) {
 	slow, other := c.join(ctx, c.a, "alpha", true), c.join(ctx, c.b, "beta", false)
 	c.sees(ctx, other, slow, other)
 	for begin := time.Now(); time.Since(begin) < 2*c.lease; time.Sleep(c.lease / 20) {
-		within(fmt.Sprintf("%v after a member has joined", time.Since(begin)), func() {
+		must.Within(fmt.Sprintf("%v after a member has joined", time.Since(begin)), func() {
 			c.alive(ctx, slow.ID, true)
 			c.alive(ctx, other.ID, true)
 			c.sees(ctx, other, slow, other)
@@ -151,26 +152,26 @@ func (c *membershipTester) lose(ctx context.Context, slow bool) {
 	c.a.Cut(true)
 	c.await(ctx, "a member that is cut off leaves", func() bool {
 		alive, err := c.b.Alive(ctx, goes.ID)
-		mustf(err, "alive")
+		must.OKf(err, "alive")
 		if !alive && c.a.Holds(goes.ID) {
-			failf("alive is false, and holds of the member is still true")
+			must.Failf("alive is false, and holds of the member is still true")
 		}
 		_, list, err := stays.state()
 		left := len(list) == 1
 		if left && c.a.Holds(goes.ID) {
-			failf("the others have seen a member leave, and its Holds is still true")
+			must.Failf("the others have seen a member leave, and its Holds is still true")
 		}
-		must(err)
+		must.OK(err)
 		return left && !alive
 	})
 	goes.open()
 	if goes.end(ctx) == nil {
-		failf("join has ended without an error although the membership is lost")
+		must.Failf("join has ended without an error although the membership is lost")
 	}
 	c.connect(ctx)
 	c.gone(ctx, goes.ID)
 	again := c.join(ctx, c.a, "alpha", false)
-	within("a member that joins again", func() { c.sees(ctx, again, stays, again) })
+	must.Within("a member that joins again", func() { c.sees(ctx, again, stays, again) })
 	c.gone(ctx, goes.ID)
 }
 
@@ -183,9 +184,9 @@ func (c *membershipTester) checkNameOfDead(ctx context.Context) {
 	c.await(ctx, "another member gets the name", func() bool {
 		joined, _, err := next.state()
 		if joined && c.a.Holds(dead.ID) {
-			failf("another member has the name, and Holds of the first is still true")
+			must.Failf("another member has the name, and Holds of the first is still true")
 		}
-		must(err)
+		must.OK(err)
 		return joined
 	})
 	c.sees(ctx, next, next)
@@ -201,6 +202,6 @@ func (c *membershipTester) checkJump(ctx context.Context) {
 	time.Sleep(c.lease / 10) // until a renewal that was in flight has ended
 	c.a.Jump(c.lease)
 	if c.a.Holds(m.ID) {
-		failf("holds is true after a whole lease without a renewal")
+		must.Failf("holds is true after a whole lease without a renewal")
 	}
 }

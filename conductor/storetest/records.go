@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 func (t *tester) checkContent(ctx context.Context) {
@@ -48,7 +49,7 @@ func (t *tester) checkContent(ctx context.Context) {
 func (t *tester) checkNotFound(ctx context.Context) {
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 0 {
-		failf("list of nothing: want no record, got %s, %v", briefs(page), err)
+		must.Failf("list of nothing: want no record, got %s, %v", briefs(page), err)
 	}
 	r := t.create(ctx, t.record(1, "name=a"))
 	for _, key := range []string{id(2), "name=b", "name=", "name=aa", id(1)[:8]} {
@@ -72,13 +73,13 @@ func (t *tester) checkUnique(ctx context.Context) {
 		{t.record(9), id(9)},
 	} {
 		_, err := t.store().Create(ctx, c.r)
-		mustf(wantDuplicate(err, t.kind, c.key), "create %s", brief(c.r))
+		must.OKf(wantDuplicate(err, t.kind, c.key), "create %s", brief(c.r))
 	}
 	for _, key := range []string{"name=a", "instance=b", id(1)} {
 		change := second
 		change.Keys = []string{"name=e", key}
 		_, err := t.store().Update(ctx, change)
-		mustf(wantDuplicate(err, t.kind, key), "update to %s", brief(change))
+		must.OKf(wantDuplicate(err, t.kind, key), "update to %s", brief(change))
 	}
 	for _, key := range []string{"name=d", "name=e", id(3)} {
 		t.absent(ctx, key)
@@ -99,7 +100,7 @@ func (t *tester) checkKeysReplaced(ctx context.Context) {
 	} {
 		before := r.Keys
 		r.Keys = keys
-		within(fmt.Sprintf("from the keys %q to %q", before, keys), func() { r = t.update(ctx, r) })
+		must.Within(fmt.Sprintf("from the keys %q to %q", before, keys), func() { r = t.update(ctx, r) })
 		t.stored(ctx, r)
 		for _, key := range before {
 			if !slices.Contains(keys, key) {
@@ -108,7 +109,7 @@ func (t *tester) checkKeysReplaced(ctx context.Context) {
 		}
 	}
 	var other conductor.Record
-	within("a key that its record no longer has", func() { other = t.create(ctx, t.record(2, "instance=b", "name=c")) })
+	must.Within("a key that its record no longer has", func() { other = t.create(ctx, t.record(2, "instance=b", "name=c")) })
 	t.stored(ctx, r)
 	t.stored(ctx, other)
 }
@@ -120,10 +121,10 @@ func (t *tester) checkDeleted(ctx context.Context) {
 		last = t.createdAndDeleted(ctx, last)
 	}
 	var other conductor.Record
-	within("keys of a record that was deleted", func() { other = t.create(ctx, t.record(3, "name=a", "instance=b")) })
+	must.Within("keys of a record that was deleted", func() { other = t.create(ctx, t.record(3, "name=a", "instance=b")) })
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 2 {
-		failf("list: want two records, got %s, %v", briefs(page), err)
+		must.Failf("list: want two records, got %s, %v", briefs(page), err)
 	}
 	t.stored(ctx, kept)
 	t.stored(ctx, other)
@@ -133,17 +134,17 @@ func (t *tester) checkDeleted(ctx context.Context) {
 func (t *tester) createdAndDeleted(ctx context.Context, last int64) int64 {
 	r := t.create(ctx, t.record(2, "name=a", "instance=b"))
 	if r.Revision <= last {
-		failf("a record that was deleted with the revision %d is created again with %d", last, r.Revision)
+		must.Failf("a record that was deleted with the revision %d is created again with %d", last, r.Revision)
 	}
 	r = t.update(ctx, r)
 	deleted := t.delete(ctx, r)
 	if deleted <= r.Revision {
-		failf("the deletion has the revision %d, the record had %d", deleted, r.Revision)
+		must.Failf("the deletion has the revision %d, the record had %d", deleted, r.Revision)
 	}
 	for _, key := range []string{r.ID, "name=a", "instance=b"} {
 		t.absent(ctx, key)
 	}
-	within("after the deletion", func() { t.refused(ctx, r, conductor.NotFound) })
+	must.Within("after the deletion", func() { t.refused(ctx, r, conductor.NotFound) })
 	return deleted
 }
 
@@ -155,12 +156,12 @@ func (t *tester) checkKinds(ctx context.Context) {
 	}
 	there := apart.record(1, "name=a")
 	there.Value = []byte("there")
-	within("the ID and key of another kind's record", func() { there = apart.create(ctx, there) })
+	must.Within("the ID and key of another kind's record", func() { there = apart.create(ctx, there) })
 	t.stored(ctx, here)
 	apart.stored(ctx, there)
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 1 {
-		failf("list: want one record, got %s, %v", briefs(page), err)
+		must.Failf("list: want one record, got %s, %v", briefs(page), err)
 	}
 	apart.delete(ctx, there)
 	t.stored(ctx, here)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kit"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // patience bounds the check of one promise, and grace the time until a method returns after its context has ended.
@@ -39,7 +40,7 @@ func Check(store conductor.Store, more ...conductor.Store) error {
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
 			stores := append([]conductor.Store{store}, more...)
 			t := &tester{stores: stores, kind: conductor.Kind(fmt.Sprintf("storetest-%d", i))}
-			return caught(func() { promise.check(t, ctx) })
+			return must.Catch(func() { promise.check(t, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -99,7 +100,7 @@ func (t *tester) record(n int, keys ...string) conductor.Record {
 // create creates a record and returns it with its revision.
 func (t *tester) create(ctx context.Context, r conductor.Record) conductor.Record {
 	revision, err := t.store().Create(ctx, r)
-	mustf(err, "create")
+	must.OKf(err, "create")
 	r.Revision = revision
 	return r
 }
@@ -107,23 +108,23 @@ func (t *tester) create(ctx context.Context, r conductor.Record) conductor.Recor
 // update updates a record and returns it with its new revision.
 func (t *tester) update(ctx context.Context, r conductor.Record) conductor.Record {
 	revision, err := t.store().Update(ctx, r)
-	mustf(err, "update")
+	must.OKf(err, "update")
 	r.Revision = revision
 	return r
 }
 
 func (t *tester) delete(ctx context.Context, r conductor.Record) int64 {
 	revision, err := t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	mustf(err, "delete")
+	must.OKf(err, "delete")
 	return revision
 }
 
 // refused checks that neither an update nor a deletion of a record succeeds.
 func (t *tester) refused(ctx context.Context, r conductor.Record, want error) {
 	_, err := t.store().Update(ctx, r)
-	mustf(wantError(want, err), "update")
+	must.OKf(wantError(want, err), "update")
 	_, err = t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	mustf(wantError(want, err), "delete")
+	must.OKf(wantError(want, err), "delete")
 }
 
 // stored checks that every handle returns the record, by its ID and by each key.
@@ -131,16 +132,16 @@ func (t *tester) stored(ctx context.Context, want conductor.Record) {
 	for _, s := range t.stores {
 		for _, key := range append([]string{want.ID}, want.Keys...) {
 			r, err := s.Get(ctx, want.Kind, key)
-			mustf(err, "get %q", key)
-			mustf(same(want, r), "get %q", key)
+			must.OKf(err, "get %q", key)
+			must.OKf(same(want, r), "get %q", key)
 		}
 		page, err := s.List(ctx, want.Kind, "", 10)
-		mustf(err, "list")
+		must.OKf(err, "list")
 		i := slices.IndexFunc(page, func(r conductor.Record) bool { return r.ID == want.ID })
 		if i < 0 {
-			failf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
+			must.Failf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
 		}
-		mustf(same(want, page[i]), "list")
+		must.OKf(same(want, page[i]), "list")
 	}
 }
 
@@ -148,54 +149,10 @@ func (t *tester) stored(ctx context.Context, want conductor.Record) {
 func (t *tester) absent(ctx context.Context, key string) {
 	for _, s := range t.stores {
 		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.NotFound) {
-			failf("get %q: want NotFound, got %s, %v", key, brief(r), err)
+			must.Failf("get %q: want NotFound, got %s, %v", key, brief(r), err)
 		}
 	}
 }
-
-// broken is why a promise is broken. Its panic ends the check of the promise, as FailNow ends a test.
-type broken struct{ error }
-
-// caught calls f and returns the error with which must, got, mustf or failf has ended it, or nil.
-func caught(f func()) (err error) {
-	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case broken:
-			err = value.error
-		default:
-			panic(value)
-		}
-	}()
-	f()
-	return nil
-}
-
-// within calls f, and puts a text before the error with which f ends.
-func within(text string, f func()) { mustf(caught(f), "%s", text) }
-
-// must ends the check if there is an error.
-func must(err error) {
-	if err != nil {
-		panic(broken{err})
-	}
-}
-
-// mustf is must with a text before the error.
-func mustf(err error, format string, args ...any) {
-	if err != nil {
-		failf("%s: %w", fmt.Sprintf(format, args...), err)
-	}
-}
-
-// got returns what a method has returned without an error.
-func got[T any](value T, err error) T {
-	must(err)
-	return value
-}
-
-// failf ends the check with an error.
-func failf(format string, args ...any) { must(fmt.Errorf(format, args...)) }
 
 // same returns an error if the records differ. The order of the keys does not matter.
 func same(want, got conductor.Record) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 func (t *tester) checkWatch(ctx context.Context) {
@@ -26,7 +27,7 @@ func (t *tester) checkWatch(ctx context.Context) {
 	for _, f := range followers {
 		f.wantNothing(former.ID)
 		if seen := f.seen(); len(seen) != 4 || !seen[3].Synced {
-			failf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
+			must.Failf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
 		}
 	}
 	for i := range 5 {
@@ -49,7 +50,7 @@ func (f *follower) wantDeletion(id string, revision int64) {
 	if !slices.ContainsFunc(seen, func(c conductor.Change) bool {
 		return c.Deleted && c.Record.ID == id && c.Record.Kind == f.kind && c.Record.Revision == revision
 	}) {
-		failf("no change reports the deletion of %s by the revision %d: %+v", id, revision, seen[len(seen)-1])
+		must.Failf("no change reports the deletion of %s by the revision %d: %+v", id, revision, seen[len(seen)-1])
 	}
 }
 
@@ -57,7 +58,7 @@ func (f *follower) wantDeletion(id string, revision int64) {
 func (f *follower) wantNothing(id string) {
 	seen := f.seen()
 	if i := slices.IndexFunc(seen, func(c conductor.Change) bool { return c.Record.ID == id }); i >= 0 {
-		failf("the watch yields %s, which was deleted before the watch began", brief(seen[i].Record))
+		must.Failf("the watch yields %s, which was deleted before the watch began", brief(seen[i].Record))
 	}
 }
 
@@ -107,7 +108,7 @@ func (t *tester) checkWatchDuringWrites(ctx context.Context) {
 		}
 	})
 	close(gate)
-	must(errors.Join(errs...))
+	must.OK(errors.Join(errs...))
 	followers = append(followers, t.followAll(ctx)...)
 	all := pages(ctx, t.store(), t.kind, "", 100, nil)
 	for _, f := range followers {
@@ -126,34 +127,34 @@ func (t *tester) checkWatchedIsRead(ctx context.Context) {
 		t := &tester{stores: t.stores, kind: t.kind + conductor.Kind(fmt.Sprint("-", i))}
 		written := make(chan error, 1)
 		go func() {
-			written <- caught(func() {
+			written <- must.Catch(func() {
 				for n := range records {
-					got(s.Create(ctx, t.record(n)))
+					must.Get(s.Create(ctx, t.record(n)))
 				}
 			})
 		}()
 		t.readWatched(ctx, s, records)
-		mustf(<-written, "create")
+		must.OKf(<-written, "create")
 	}
 }
 
 // readWatched reads each record that a watch yields, until it has yielded a number of them.
 func (t *tester) readWatched(ctx context.Context, s conductor.Store, records int) {
 	for change, err := range s.Watch(ctx, t.kind) {
-		must(err)
+		must.OK(err)
 		if change.Synced || change.Deleted {
 			continue
 		}
 		r, err := s.Get(ctx, t.kind, change.Record.ID)
 		if err != nil || r.Revision < change.Record.Revision {
-			failf("the watch has yielded %s, for which Get returns the revision %d and the error %v",
+			must.Failf("the watch has yielded %s, for which Get returns the revision %d and the error %v",
 				brief(change.Record), r.Revision, err)
 		}
 		if records--; records == 0 {
 			return
 		}
 	}
-	failf("the watch has ended early")
+	must.Failf("the watch has ended early")
 }
 
 // writeSomething creates, updates or deletes one of a few records.
@@ -166,7 +167,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	case errors.Is(err, conductor.NotFound):
 		mine.Revision, err = s.Create(ctx, mine)
 	case err != nil:
-		must(err)
+		must.OK(err)
 	case random.IntN(4) == 0:
 		_, err = s.Delete(ctx, t.kind, mine.ID, old.Revision)
 		mine.Revision = 0
@@ -179,7 +180,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	case errors.As(err, &duplicate), errors.Is(err, conductor.ErrConflict), errors.Is(err, conductor.NotFound):
 		return // another writer was faster
 	case err != nil:
-		must(err)
+		must.OK(err)
 	case mine.Revision != 0:
 		written.add(mine)
 	}
@@ -195,9 +196,9 @@ func (f *follower) verify(written *history) {
 		}
 		r, ok := written.records[c.Record.ID][c.Record.Revision]
 		if !ok {
-			failf("the watch yields %s, which was never written", brief(c.Record))
+			must.Failf("the watch yields %s, which was never written", brief(c.Record))
 		}
-		mustf(same(r, c.Record), "the watch yields a record that differs from the written one")
+		must.OKf(same(r, c.Record), "the watch yields a record that differs from the written one")
 	}
 }
 
@@ -205,14 +206,14 @@ func (t *tester) checkWatchEnds(ctx context.Context) {
 	r := t.create(ctx, t.record(1))
 	followers := t.followAll(ctx)
 	reachAll(ctx, followers, r)
-	within("a context that ends", func() { endAll(followers) })
+	must.Within("a context that ends", func() { endAll(followers) })
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	within("a context that has ended before", func() { endAll(t.followAll(ended)) })
+	must.Within("a context that has ended before", func() { endAll(t.followAll(ended)) })
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, err := range t.store().Watch(ending, t.kind) {
-		mustf(err, "a context that ends during a change")
+		must.OKf(err, "a context that ends during a change")
 		cancel()
 	}
 }
@@ -224,7 +225,7 @@ func (t *tester) checkWatchLeft(ctx context.Context) {
 	for leave := range 3 {
 		seen := 0
 		for _, err := range t.store().Watch(ctx, t.kind) {
-			must(err)
+			must.OK(err)
 			if seen == leave {
 				break
 			}
@@ -235,9 +236,9 @@ func (t *tester) checkWatchLeft(ctx context.Context) {
 	}
 	for range 20 {
 		r = t.update(ctx, r)
-		within("another watch", func() { stays.reach(ctx, r) })
+		must.Within("another watch", func() { stays.reach(ctx, r) })
 	}
-	must(stays.end())
+	must.OK(stays.end())
 }
 
 func (t *tester) checkContext(ctx context.Context) {
@@ -259,17 +260,17 @@ func (t *tester) checkContext(ctx context.Context) {
 	} {
 		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { call(ctx); return struct{}{}, nil })
 		if err != nil {
-			failf("%s did not return within %v after the end of its context: %v", name, grace, err)
+			must.Failf("%s did not return within %v after the end of its context: %v", name, grace, err)
 		}
 	}
 	for {
 		r, err := t.store().Get(ctx, t.kind, "name=a")
-		mustf(err, "get after the calls with an ended context")
+		must.OKf(err, "get after the calls with an ended context")
 		r.Revision, err = t.store().Update(ctx, r)
 		if errors.Is(err, conductor.ErrConflict) {
 			continue // the update above has succeeded
 		}
-		mustf(err, "update after the calls with an ended context")
+		must.OKf(err, "update after the calls with an ended context")
 		t.stored(ctx, r)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // checkUnseenDeletion deletes records that were created while the caller of a watch is in the body of its loop: one
@@ -17,7 +18,7 @@ func (t *tester) checkUnseenDeletion(ctx context.Context) {
 	var early, late, next conductor.Record
 	want := map[string]bool{} // the IDs whose deletions the watch has not yielded
 	for change, err := range t.store().Watch(ctx, t.kind) {
-		must(err)
+		must.OK(err)
 		switch {
 		case early.ID == "":
 			early = t.create(ctx, t.record(1))
@@ -32,12 +33,12 @@ func (t *tester) checkUnseenDeletion(ctx context.Context) {
 			delete(want, change.Record.ID)
 		case next.ID != "" && change.Record.ID == next.ID:
 			for id := range want {
-				failf("the deletion of %s is not yielded, but a later change is", id)
+				must.Failf("the deletion of %s is not yielded, but a later change is", id)
 			}
 			return
 		}
 	}
-	failf("the watch ends")
+	must.Failf("the watch ends")
 }
 
 func (t *tester) checkSlowWatcher(ctx context.Context) {
@@ -50,7 +51,7 @@ func (t *tester) checkSlowWatcher(ctx context.Context) {
 	select {
 	case <-slow.news:
 	case <-ctx.Done():
-		failf("the watch yields nothing")
+		must.Failf("the watch yields nothing")
 	}
 	for i := range 300 {
 		r.Value = bytes.Repeat([]byte{byte(i)}, 16<<10)
@@ -58,5 +59,5 @@ func (t *tester) checkSlowWatcher(ctx context.Context) {
 	}
 	open()
 	slow.reach(ctx, r, other)
-	must(slow.end())
+	must.OK(slow.end())
 }
