@@ -4,6 +4,7 @@ package bmc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,8 +50,8 @@ func (d *Driver) BootDevice(ctx context.Context, id string) (device string, pers
 
 // SetBootDevice sets the device that a node boots from next, or always if persistent, in the words of
 // [Driver.BootDevice]; only IPMI has "safe", and only Redfish "uefihttp". The error is of the kind [verify.Unsupported]
-// for a device that the BMC cannot set. A BMC that has no persistent boot devices boots the device once, see
-// [Driver.KeepBootDevice].
+// for a device that the BMC cannot set, and matches [ErrBootMode] for a machine that does not boot as Config.BootMode
+// says. A BMC that has no persistent boot devices boots the device once, see [Driver.KeepBootDevice].
 func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persistent bool) error {
 	_, err := d.setBootDevice(ctx, id, device, persistent)
 	return err
@@ -71,8 +72,12 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 		kept, err = conn.setBootDevice(ctx, bootDevices[i], persistent)
 		return err
 	})
-	return kept && err == nil, err
+	return kept && (err == nil || errors.Is(err, ErrBootMode)), err
 }
+
+// ErrBootMode is the error about a boot device that is set, while the BMC shows another boot mode than the wanted one. It
+// is also of the kind [verify.Protocol]. A BMC may need [Driver.SetBootMode], and a reset of the machine.
+var ErrBootMode error = failure.Reason("the BMC shows another boot mode")
 
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].

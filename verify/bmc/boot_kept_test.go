@@ -3,8 +3,10 @@
 package bmc_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,54 @@ func TestABMCThatDropsContinuousBootsOnce(t *testing.T) {
 	require.False(t, kept)
 	require.Equal(t, "Hdd Once UEFI", server.Boot("1"))
 	require.Equal(t, 3, patches(server))
+}
+
+// A BMC that boots a device once although it has accepted Continuous does not keep the device.
+func TestABMCThatShowsOnceDoesNotKeepADevice(t *testing.T) {
+	shows := func(times int) bmctest.Fault {
+		return bmctest.Fault{On: systemPath, Method: http.MethodGet, Skip: 1, Times: times, Do: bmctest.Property("Boot",
+			map[string]any{"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"})}
+	}
+	d, server := vendorDriver(t, shows(0))
+	kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+	require.NoError(t, err)
+	require.False(t, kept)
+	require.Equal(t, 3, patches(server), "twice Continuous, then Once")
+
+	d, server = vendorDriver(t, shows(1))
+	kept, err = d.KeepBootDevice(t.Context(), "node", "disk")
+	require.NoError(t, err)
+	require.True(t, kept, "it shows Continuous after the second request")
+	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
+	require.Equal(t, 2, patches(server))
+}
+
+// A BMC that fails for the moment may keep a device. One that always fails at Continuous boots the device once, as in
+// Ironic, where any error does that.
+func TestOnlyALastingFailureOfContinuousIsOneOfTheBMC(t *testing.T) {
+	for _, status := range []int{500, 502, 503, 504} {
+		d, server := vendorDriver(t, bmctest.Fault{Method: http.MethodPatch, Times: 2, Do: bmctest.Status(status)})
+		kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+		require.NoError(t, err, status)
+		require.True(t, kept, status)
+		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"), status)
+
+		var seen refusing
+		d, _ = vendorDriver(t, bmctest.Fault{Method: http.MethodPatch, Do: seen.effect(func(_ *http.Request, body string) (int, string) {
+			if strings.Contains(body, "Continuous") {
+				return status, "an internal error"
+			}
+			return 0, ""
+		})})
+		kept, err = d.KeepBootDevice(t.Context(), "node", "disk")
+		require.NoError(t, err, status)
+		require.False(t, kept, status)
+		require.Contains(t, seen.bodies[len(seen.bodies)-1], "Once", status)
+	}
+	d, server := vendorDriver(t, bmctest.Fault{Method: http.MethodPatch, Do: bmctest.CloseAfter(0)})
+	_, err := d.KeepBootDevice(t.Context(), "node", "disk")
+	require.Error(t, err, "whether the BMC has set the device is unknown")
+	require.Equal(t, 1, patches(server))
 }
 
 // Only a contradiction is an error: what the BMC does not show yet, or shows otherwise, may be set.
@@ -93,6 +143,7 @@ func TestWhatABMCShowsOfABootOverrideContradictsIt(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, verify.Protocol, name)
 			require.ErrorContains(t, err, test.want, name)
+			require.Equal(t, test.mode+test.manufacturer != "", errors.Is(err, bmc.ErrBootMode), name)
 		}
 		require.Equal(t, test.patches, patches(server), name)
 	}

@@ -207,8 +207,12 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 			case http.MethodGet:
 				resource := resources["GET "+r.URL.Path]
 				if r.URL.Path == systemPath {
-					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"}}`,
-						test.manufacturer)
+					enabled := "Once"
+					if strings.Contains(patched, "Continuous") {
+						enabled = "Continuous"
+					}
+					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": %q}}`,
+						test.manufacturer, enabled)
 				}
 				_, _ = io.WriteString(w, resource)
 			case http.MethodPatch:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,8 +116,8 @@ func (s resource) lower(property string) string {
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
 // differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
 // require it, and the boot mode, unless they report none: they refuse it then. A BMC that boots no device continuously,
-// or refuses to, boots it once. Without the address that was set for an earlier UefiHttp, the machine learns one by
-// DHCP. See insistOnBoot for a BMC that accepts a change and does not make it.
+// refuses to, or shows another value afterwards, boots it once. Without the address that was set for an earlier
+// UefiHttp, the machine learns one by DHCP. See insistOnBoot for a BMC that accepts a change and does not make it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py; for the address, set_system_boot_options in
@@ -163,14 +164,19 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 			if now.Mode == "" && !needs.whole {
 				whole.Mode = ""
 			}
-			settings, err = r.insistOnBoot(ctx, settings, whole, func(shown boot) bool {
+			settings, err = r.insistOnBoot(ctx, settings, whole, func(shown boot) error {
 				mode := cmp.Or(r.bootMode, change.Mode)
-				lost := mode != "" && shown.Mode != "" && shown.Mode != mode && (before.Mode == mode || needs.mode)
-				return shown.Enabled == "Disabled" || lost
+				switch {
+				case shown.Enabled == "Disabled", word == continuous && shown.Enabled == once:
+					return errDropped
+				case mode != "" && shown.Mode != "" && shown.Mode != mode && (before.Mode == mode || needs.mode):
+					return ErrBootMode
+				}
+				return nil
 			})
 		}
-		if err == nil {
-			return word == continuous, nil
+		if err == nil || errors.Is(err, ErrBootMode) {
+			return word == continuous, err
 		}
 		if r.client.Lost() != nil || r.client.Refused() {
 			return false, err
@@ -188,7 +194,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 // Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro; issue 81 of
 // github.com/ironcore-dev/metal-operator, for the iDRAC.
 func (r *redfishConnection) insistOnBoot(
-	ctx context.Context, settings resource, wanted boot, contradicts func(shown boot) bool,
+	ctx context.Context, settings resource, wanted boot, contradiction func(shown boot) error,
 ) (resource, error) {
 	for first := true; ; first = false {
 		raw, a, err := r.client.Get(ctx, settings.answer.Request.Path)
@@ -196,22 +202,31 @@ func (r *redfishConnection) insistOnBoot(
 			return settings, err
 		}
 		shown, unread := resource{raw: raw}.boot()
-		if err != nil || unread != nil || !contradicts(shown) {
+		if err != nil || unread != nil || contradiction(shown) == nil {
 			return settings, nil
 		}
 		settings.raw, settings.answer = raw, a
-		err = failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
+		failed := failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
 			wanted.Enabled, wanted.Mode, shown.Enabled, shown.Mode)
+		failed.Cause = contradiction(shown)
 		if !first {
-			return settings, err
+			return settings, failed
 		}
 		if _, refused := r.changeBoot(ctx, settings, true, wanted, wanted); refused != nil {
-			err = failure.Protocolf("%v; then %v", err, refused)
+			failed.Text += "; then " + refused.Error()
 		}
-		if r.client.Refused() || !again.After(ctx, r.pause, 1, err) {
-			return settings, err
+		if r.client.Refused() || !again.After(ctx, r.pause, 1, failed) {
+			return settings, failed
 		}
 	}
+}
+
+const errDropped = failure.Reason("the BMC has dropped the boot override")
+
+// transient are the statuses after which a change of the boot override is repeated: a BMC that fails for the moment may
+// well boot a device continuously.
+var transient = []int{
+	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
@@ -220,11 +235,11 @@ func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, n
 	if needsWhole {
 		some = whole
 	}
-	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some})
+	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some}, transient...)
 	if a == nil || a.Status != http.StatusBadRequest || !some.lacks(a.Body) {
 		return a, err
 	}
-	return r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": whole})
+	return r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": whole}, transient...)
 }
 
 // lacks reports whether a refusal names a property that was not sent.
