@@ -166,8 +166,9 @@ const maxGrace = 2 * time.Second
 // grace returns how long a call may take to return once its context ended.
 func (c Config) grace() time.Duration { return min(maxGrace, c.Timeout/8) }
 
-// SetPowerTimeout returns how long a call of SetPower may take: five minutes, or Timeout if that is longer. A driver may
-// restore a boot device first, and repeat a power on that the BMC refuses, as Ironic's Redfish driver does for a minute.
+// SetPowerTimeout returns how long a call of SetPower may take: five minutes, or Timeout if that is longer. A driver
+// may restore a boot device first, and repeat a power on that the BMC refuses, as Ironic's Redfish driver does for a
+// minute.
 func (c Config) SetPowerTimeout() time.Duration { return max(c.Timeout, 5*time.Minute) }
 
 // RequestTimeout returns how long a request for a power state waits until the hardware has it: for

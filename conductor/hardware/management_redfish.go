@@ -39,8 +39,8 @@ func refused(n *conductor.Node, text string, err error) error {
 	return redfishError(n, text, err)
 }
 
-// SetBootDevice implements [Management]. A BMC that shows another boot mode afterwards gets the boot mode of the node, or
-// else the mode that the machine had: in Ironic a Supermicro does, by sync_boot_mode in
+// SetBootDevice implements [Management]. A BMC that shows another boot mode afterwards gets the boot mode of the node,
+// or else the mode that the machine had: in Ironic a Supermicro does, by sync_boot_mode in
 // ironic/drivers/modules/boot_mode_utils.py.
 func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	if err := b.checkDevice(device); err != nil {

@@ -75,8 +75,8 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 	return kept && (err == nil || errors.Is(err, ErrBootMode)), err
 }
 
-// ErrBootMode is the error about a boot device that is set, while the BMC shows another boot mode than the wanted one. It
-// is also of the kind [verify.Protocol]. A BMC may need [Driver.SetBootMode], and a reset of the machine.
+// ErrBootMode is the error about a boot device that is set, while the BMC shows another boot mode than the wanted one.
+// It is also of the kind [verify.Protocol]. A BMC may need [Driver.SetBootMode], and a reset of the machine.
 var ErrBootMode error = failure.Reason("the BMC shows another boot mode")
 
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not

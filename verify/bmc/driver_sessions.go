@@ -66,10 +66,10 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 	return false
 }
 
-// keep ends the use of a node's session: it keeps the session for the next call, or closes it if Sessions are kept already. It first drops the
-// sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as long as for one of them, not
-// for a fleet. It does not evict the least recently used session: in a fleet that is polled in turn, that would close
-// every session before its next use.
+// keep ends the use of a node's session: it keeps the session for the next call, or closes it if Sessions are kept
+// already. It first drops the sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as
+// long as for one of them, not for a fleet. It does not evict the least recently used session: in a fleet that is
+// polled in turn, that would close every session before its next use.
 func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()

@@ -64,9 +64,9 @@
 //		bmc.Close()
 //	}
 //
-// Handle and Change make new effects. Effects lists one of every kind, except the effects of single families, so that a test
-// can go through them; a client of BMCs should survive all of them, and BadCertificates. Effect.Fails says why it can
-// do its work with few of them alone:
+// Handle and Change make new effects. Effects lists one of every kind, except the effects of single families, so that a
+// test can go through them; a client of BMCs should survive all of them, and BadCertificates. Effect.Fails says why it
+// can do its work with few of them alone:
 //
 //	for _, do := range bmctest.Effects() {
 //		bmc.AddFault(bmctest.Fault{Do: do})
