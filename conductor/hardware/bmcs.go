@@ -56,7 +56,9 @@ func (b *bmcs) Validate(n Node) error {
 	return err
 }
 
-// verifier returns the verifier and the configuration of a node's BMC.
+// verifier returns the verifier and the configuration of a node's BMC. It is called for each call, and reads the files
+// of redfish_verify_ca each time: certificates that were renewed count from the next call on, as in Ironic, and a kept
+// session that was opened with others is replaced.
 func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	c, err := b.parse(info{n})
 	if err != nil {

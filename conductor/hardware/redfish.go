@@ -61,7 +61,7 @@ var redfishProperties = map[string]string{
 	"redfish_verify_ca": "Whether the BMC's certificate is verified: true (the default), false, " +
 		"or the path of a file or folder with the certificates of the authorities to be trusted.",
 	"redfish_auth_type": "How the user logs in: session, basic, or auto (the default), " +
-		"which is basic if the BMC does not support sessions.",
+		"which is session, or basic while the BMC has no sessions or no free one.",
 	"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
 	"redfish_tls_ciphers":         "Not supported.",
 	// Of Ironic's firmware interface, which shows all properties of redfish.
