@@ -116,7 +116,7 @@ func encodeObject(o Object) (Record, error) {
 	}
 	value = append(fmt.Appendf(nil, `{"version":%d,`, recordVersion), value[1:]...)
 	keys := slices.Clone(o.Keys())
-	if m.Name != "" {
+	if m.Name != "" || slices.Contains(m.Empty, "name") { // Ironic's database has an empty name once, too
 		keys = append(keys, nameKey(m.Name))
 	}
 	return Record{Kind: o.Kind(), ID: m.UUID, Keys: keys, Revision: m.Revision, Value: value}, nil

@@ -24,6 +24,9 @@ func TestAConflictNamesTheKeyThatIsTaken(t *testing.T) {
 	path := s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": "a", "address": "52:54:00:00:00:01"}`)
 	uuid := strings.TrimPrefix(path, "/v1/portgroups/")
 	s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": "b", "address": "52:54:00:00:00:02"}`)
+	for _, name := range []string{`""`, `null`, `null`} {
+		s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": `+name+`}`)
+	}
 	for _, c := range []struct{ method, path, body, want string }{
 		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:01"}`,
 			"A portgroup with MAC address 52:54:00:00:00:01 already exists."},
@@ -34,6 +37,8 @@ func TestAConflictNamesTheKeyThatIsTaken(t *testing.T) {
 		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/name", "value": "a"}]`, "A portgroup with name a already exists."},
 		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/address", "value": "52:54:00:00:00:01"}]`,
 			"A portgroup with MAC address 52:54:00:00:00:01 already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": ""}`, "A portgroup with name  already exists."},
+		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/name", "value": ""}]`, "A portgroup with name  already exists."},
 	} {
 		a := s.do(c.method, c.path, "latest", c.body)
 		require.Equal(t, http.StatusConflict, a.status, c.body)

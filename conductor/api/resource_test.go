@@ -237,6 +237,7 @@ func TestAnEmptyTextOrARemovedBooleanIsStoredAsGiven(t *testing.T) {
 	group := s.do("POST", "/v1/portgroups", "1.82", `{"node_uuid": "`+node+`", "name": ""}`).must(http.StatusCreated)
 	require.Equal(t, "", group["name"])
 	require.Equal(t, "", s.do("GET", "/v1/portgroups/"+group["uuid"].(string), "1.82", "").must(http.StatusOK)["name"])
+	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/portgroups/"+group["uuid"].(string), "1.82", "").status)
 	require.Equal(t, "", s.do("POST", "/v1/allocations", "1.82", `{"name": "", "resource_class": "none"}`).must(http.StatusCreated)["name"])
 	rename := func(value string) any {
 		return s.do("PATCH", paths["portgroups"], "1.82", `[{"op": "replace", "path": "/name", "value": `+value+`}]`).must(http.StatusOK)["name"]

@@ -94,6 +94,7 @@ func (q *request) existsFault(err error) error {
 		return err
 	}
 	taken := func(same func(other record) bool) bool { return slices.ContainsFunc(others, same) }
+	named := func(m conductor.ObjectMeta) bool { return m.Name != "" || slices.Contains(m.Empty, "name") }
 	article := "A"
 	if strings.IndexByte("AEIOU", q.noun[0]) >= 0 {
 		article = "An"
@@ -101,7 +102,7 @@ func (q *request) existsFault(err error) error {
 	noun := article + " " + strings.ToLower(q.noun)
 	switch {
 	case byUUID && q.is(uuidFirst):
-	case m.Name != "" && taken(func(other record) bool { return q.store.meta(other).Name == m.Name }):
+	case named(m) && taken(func(other record) bool { o := q.store.meta(other); return named(o) && o.Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
 	case q.duplicate != nil && taken(func(other record) bool {
 		keys := other.(conductor.Object).Keys()
