@@ -157,9 +157,11 @@ func TestTheFirstViolationIsThatOfTheFirstName(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Flamingo, api.Config{})
 	for path, c := range map[string][2]string{
-		"ports":          {`{"node_uuid": "x", "uuid": 6, "address": 5}`, "Schema error for port: 5 is not of type 'string'"},
-		"volume/targets": {`{"boot_index": 1}`, "Schema error for target: 'node_uuid' is a required property"},
-		"chassis":        {`{"uuid": 6, "extra": 5}`, "Schema error for chassis: 6 is not of type 'string', 'null'"},
+		"ports":            {`{"node_uuid": "x", "uuid": 6, "address": 5}`, "Schema error for port: 5 is not of type 'string'"},
+		"volume/targets":   {`{"boot_index": 1}`, "Schema error for target: 'node_uuid' is a required property"},
+		"deploy_templates": {`{}`, "Schema error for template: 'steps' is a required property"},
+		"runbooks":         {`{}`, "Schema error for runbook: 'steps' is a required property"},
+		"chassis":          {`{"uuid": 6, "extra": 5}`, "Schema error for chassis: 6 is not of type 'string', 'null'"},
 	} {
 		require.Equal(t, c[1], s.do("POST", "/v1/"+path, "latest", c[0]).fault(), path)
 	}
