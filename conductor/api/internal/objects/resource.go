@@ -58,9 +58,9 @@ type resource struct {
 	noun   string            // in the faults that name a record: "Port"
 	since  states.APIVersion // the first version with the resource
 	flags  resourceFlag
-	fields []field // the required ones in the order in which a fault names the first that a body lacks
-	linked string  // the path of the links to its records and pages; empty for path
-	links  []link  // to the child resources of a record
+	fields []field
+	linked string // the path of the links to its records and pages; empty for path
+	links  []link // to the child resources of a record
 	list   listRules
 	orders orders
 
@@ -167,6 +167,9 @@ func (x *resource) field(name string) *field {
 	return nil
 }
 
+// requiredFirst is the order in which a fault names the first required field that a body lacks.
+var requiredFirst = fieldOrder{"steps", others}
+
 // bodySchema returns the schema of the bodies that create a record.
 func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 	s := &schema.Schema{
@@ -195,6 +198,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 	slices.SortFunc(s.Properties, func(a, b schema.Property) int {
 		return cmp.Or(x.schemaOrder.compare(a.Name, b.Name), strings.Compare(a.Name, b.Name))
 	})
+	slices.SortFunc(s.Required, func(a, b string) int { return cmp.Or(requiredFirst.compare(a, b), strings.Compare(a, b)) })
 	if x.schemas.completes != nil {
 		x.schemas.completes(r, s)
 	}

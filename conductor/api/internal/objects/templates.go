@@ -24,10 +24,10 @@ var templateResource = complete(resource{
 	schemas: schemaRules{since: states.Hibiscus, queryFields: []string{"description"}},
 	fields: []field{
 		uuidField,
-		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},
 		{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
 		extraField,
+		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
 	orders: orders{

@@ -58,8 +58,8 @@ var connectorResource = complete(resource{
 		uuidField,
 		{name: "connector_id", types: schema.TextType, flags: required},
 		extraField,
-		volumeNode,
 		{name: "type", types: schema.TextType, flags: required},
+		volumeNode,
 	},
 	list: listRules{
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
@@ -81,9 +81,9 @@ var targetResource = complete(resource{
 		{name: "boot_index", types: []string{"integer"}, flags: required, convert: toInteger},
 		extraField,
 		{name: "properties", types: schema.ObjectOrNull, zero: noObject, mask: maskTarget},
-		volumeNode,
 		{name: "volume_id", types: schema.TextType, flags: required},
 		{name: "volume_type", types: schema.TextType, flags: required},
+		volumeNode,
 	},
 	list: listRules{
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
