@@ -247,6 +247,8 @@ func TestAnEmptyTextOrARemovedBooleanIsStoredAsGiven(t *testing.T) {
 	require.Equal(t, "pg2", rename(`"pg2"`))
 
 	require.Equal(t, false, s.do("GET", paths["ports"], "1.82", "").must(http.StatusOK)["is_smartnic"])
+	made := s.do("POST", "/v1/ports", "1.82", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:99", "is_smartnic": null}`)
+	require.Equal(t, false, made.must(http.StatusCreated)["is_smartnic"])
 	port := s.do("PATCH", paths["ports"], "1.82", `[{"op": "remove", "path": "/is_smartnic"}]`).must(http.StatusOK)
 	require.Nil(t, port["is_smartnic"])
 	require.NotNil(t, port["updated_at"])

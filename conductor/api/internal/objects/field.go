@@ -27,7 +27,7 @@ import (
 //
 //	                          usual field      nullable field    field of a node (patchedInPart)
 //	absent from a POST        zero is stored   zero is stored    nothing is stored
-//	null in a POST            zero is stored   null is stored    null is stored
+//	null in a POST            zero is stored   zero is stored    null is stored
 //	null in a patch           zero is stored   null is stored    null is stored
 //	removed by a patch        zero is stored   null is stored    null is stored
 //	stored null in responses  shown as zero    shown as null     shown as zero

@@ -110,10 +110,10 @@ func fieldsSet(q *request) (err error) {
 			}
 		}
 		switch {
-		case has && (v != nil || f.is(nullable) || q.is(patchedInPart)):
+		case has && (v != nil || q.is(patchedInPart)):
 			f.store(q.record, v)
 		case q.before != nil && f.is(nullable):
-			f.store(q.record, nil) // in place of its default
+			f.store(q.record, nil) // not its default
 		case has || f.storedAs == "" && !q.is(patchedInPart):
 			f.store(q.record, f.zero)
 		}

@@ -92,9 +92,9 @@ func oneGroupFilter(q *listRequest) error {
 	return nil
 }
 
-// emptyModeDropped removes an empty mode from the body, and null, so that its default is stored.
+// emptyModeDropped removes an empty mode from the body, so that its default is stored.
 func emptyModeDropped(q *request) error {
-	if mode := q.values["mode"]; mode == nil || mode == "" {
+	if q.values["mode"] == "" {
 		delete(q.values, "mode")
 	}
 	return nil
