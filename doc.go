@@ -69,7 +69,6 @@
 //	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
 //	internal/keylock      locks by key
-//	internal/configerror  the error of an invalid configuration
 //	internal/kit          checks an implementation promise by promise, for the kits that users import
 //	internal/must         ends a check at its first error, for checks that are no tests
 //	internal/fence        asks the context of a call before each request to hardware

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -102,7 +103,7 @@ func TestAHardwareTypeThatCannotWorkIsRefused(t *testing.T) {
 	} {
 		_, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{test.name: test.hardware}})
 		require.ErrorContains(t, err, test.text, test.name)
-		require.ErrorAs(t, err, new(*conductor.ConfigError), test.name)
+		require.ErrorAs(t, err, new(*machine.ConfigError), test.name)
 	}
 	for _, name := range []string{"ipmi", "idrac-9", "my_own.type", "X", "9p"} {
 		_, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{name: &lean{}}})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -74,7 +75,7 @@ func (s *StepSource) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check returns a [*ConfigError] for a configuration that is invalid in a series.
+// check returns a [*machine.ConfigError] for a configuration that is invalid in a series.
 func (a AutomatedCleaning) check(series states.Series) error {
 	want := ""
 	switch {
@@ -87,7 +88,7 @@ func (a AutomatedCleaning) check(series states.Series) error {
 	default:
 		return nil
 	}
-	return &ConfigError{Package: "conductor", Field: "AutomatedCleaning.Source", Value: a.Source, Want: want}
+	return &machine.ConfigError{Package: "conductor", Field: "AutomatedCleaning.Source", Value: a.Source, Want: want}
 }
 
 // runbookOf returns the name or the UUID of the runbook for a node, "" for none.

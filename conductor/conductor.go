@@ -33,7 +33,7 @@ type Conductor struct {
 }
 
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
-// [*ConfigError], or comes from [powersync.New].
+// [*machine.ConfigError], or comes from [powersync.New].
 func New(config Config) (*Conductor, error) {
 	if err := config.checkParts(); err != nil {
 		return nil, err

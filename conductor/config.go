@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
-	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
@@ -194,10 +193,6 @@ type Config struct {
 	Tracer Tracer
 }
 
-// ConfigError says which Field of a configuration of a Package is invalid, its Value, and a value that it should Want.
-// The packages below this one return it, too.
-type ConfigError = configerror.Error
-
 // DefaultMaxTransitions is the MaxTransitions of a [Config] that sets none.
 const DefaultMaxTransitions = 32
 
@@ -206,7 +201,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Name == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return c, &ConfigError{Package: "conductor", Field: "Name", Err: fmt.Errorf("the host has none either: %w", err)}
+			return c, &machine.ConfigError{Package: "conductor", Field: "Name", Err: fmt.Errorf("the host has none either: %w", err)}
 		}
 		c.Name = host
 	}
@@ -250,8 +245,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Check returns the error with which [New] refuses a field other than Store and Hardware: a [*ConfigError]. A program
-// can report its user's mistakes by it before it opens the store.
+// Check returns the error with which [New] refuses a field other than Store and Hardware: a [*machine.ConfigError].
+// A program can report its user's mistakes by it before it opens the store.
 func (c Config) Check() error {
 	_, err := c.withDefaults()
 	return err
@@ -265,14 +260,14 @@ func (c *Config) checkParts() error {
 			err = fmt.Errorf("the hardware type %q is nil", name)
 		}
 		if err != nil {
-			return &ConfigError{Package: "conductor", Field: "Hardware", Err: err}
+			return &machine.ConfigError{Package: "conductor", Field: "Hardware", Err: err}
 		}
 	}
 	switch {
 	case c.Store == nil:
-		return &ConfigError{Package: "conductor", Field: "Store", Want: "a store, such as a Memory"}
+		return &machine.ConfigError{Package: "conductor", Field: "Store", Want: "a store, such as a Memory"}
 	case len(c.Hardware) == 0:
-		return &ConfigError{Package: "conductor", Field: "Hardware", Want: "at least one hardware type"}
+		return &machine.ConfigError{Package: "conductor", Field: "Hardware", Want: "at least one hardware type"}
 	}
 	return nil
 }
@@ -282,7 +277,7 @@ func (c *Config) checkParts() error {
 func (c *Config) check() (err error) {
 	check := func(valid bool, field string, value any, want string) {
 		if !valid && err == nil {
-			err = &ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
+			err = &machine.ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
 		}
 	}
 	for field, group := range sorted.All(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
@@ -320,7 +315,7 @@ func (c *Config) check() (err error) {
 		check(value >= 0, field, value, "0 or more")
 	}
 	if wrong := c.ExpectedTimes.check(c.Table); wrong != nil && err == nil {
-		err = &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: wrong}
+		err = &machine.ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: wrong}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -82,7 +83,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 			config := conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}}
 			change(&config)
 			_, err := conductor.New(config)
-			var refused *conductor.ConfigError
+			var refused *machine.ConfigError
 			require.ErrorAs(t, err, &refused, field)
 			require.Equal(t, field, refused.Field)
 			config.Store, config.Hardware = nil, nil
@@ -101,7 +102,7 @@ func TestOfSeveralErrorsInAConfigTheSameIsReturnedEachTime(t *testing.T) {
 			Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
 			Workers: -1, MaxHistory: -1, MaxCleaning: -1,
 		})
-		var refused *conductor.ConfigError
+		var refused *machine.ConfigError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "MaxCleaning", refused.Field)
 	}

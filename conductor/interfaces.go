@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -82,7 +83,7 @@ func noHardware(n *Node) error {
 	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
 }
 
-// describeOwn returns the descriptions of this conductor's hardware types, by name. The error is a [*ConfigError].
+// describeOwn returns the descriptions of this conductor's hardware types, by name, or a [*machine.ConfigError].
 func (ts *hardwareTypes) describeOwn() (map[string]Description, error) {
 	descriptions := map[string]Description{}
 	for name, hardware := range sorted.All(ts.config.Hardware) {
@@ -91,7 +92,7 @@ func (ts *hardwareTypes) describeOwn() (map[string]Description, error) {
 			err = errors.Join(kinds.Check(d.Interfaces), kinds.CheckNames(d.Unlisted))
 		}
 		if err != nil {
-			return nil, &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}
+			return nil, &machine.ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}
 		}
 		descriptions[name] = d
 	}

@@ -5,10 +5,10 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -72,8 +72,33 @@ func (e *StateError) Error() string {
 	}
 }
 
-// ConfigError says which Field of a [Config] is invalid, and what would have been right.
-type ConfigError = configerror.Error
+// ConfigError says which field of a package's configuration is invalid, and names a valid value. It never holds a
+// secret. Most packages of this repository that have a Config return it: powersync, conductor and others.
+type ConfigError struct {
+	Package string // such as "powersync"
+	Field   string
+	Value   any    // of the field; nil if it is not set
+	Want    string // a value that would have been right
+	Err     error  // says more than Value and Want, which are then not used; nil for none
+}
+
+// Error returns a text such as "powersync: Workers is -1: want 0 or more".
+func (e *ConfigError) Error() string {
+	value := reflect.ValueOf(e.Value)
+	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("%s: %s: %v", e.Package, e.Field, e.Err)
+	case e.Value == nil:
+		return fmt.Sprintf("%s: %s is not set: want %s", e.Package, e.Field, e.Want)
+	case value.Kind() == reflect.String:
+		return fmt.Sprintf("%s: %s is %q: want %s", e.Package, e.Field, value.String(), e.Want)
+	default:
+		return fmt.Sprintf("%s: %s is %v: want %s", e.Package, e.Field, e.Value, e.Want)
+	}
+}
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // HookKind is a kind of hook; see [Config].
 type HookKind uint8

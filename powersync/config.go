@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -131,13 +132,13 @@ func (c Config) complete() (Config, error) {
 		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
 	} {
 		if !rule.ok {
-			return Config{}, &ConfigError{Package: "powersync", Field: rule.field, Value: rule.value, Want: rule.want}
+			return Config{}, &machine.ConfigError{Package: "powersync", Field: rule.field, Value: rule.value, Want: rule.want}
 		}
 	}
 	if c.Name == "" {
 		host, _ := os.Hostname()
 		if host == "" {
-			return Config{}, &ConfigError{Package: "powersync", Field: "Name", Value: c.Name, Want: "a name, since the host has none"}
+			return Config{}, &machine.ConfigError{Package: "powersync", Field: "Name", Value: c.Name, Want: "a name, since the host has none"}
 		}
 		c.Name = host
 	}

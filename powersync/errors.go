@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -43,9 +42,6 @@ func (e noPowerError) Error() string {
 	}
 	return fmt.Sprintf("no power state reported: it is %q", states.Power(e))
 }
-
-// ConfigError says which Field of a [Config] is invalid, its Value, and a value that it should Want.
-type ConfigError = configerror.Error
 
 // RefusedError says that a power request is not allowed: in the node's provision
 // state, by the node's disable_power_off, or at all, if Power cannot be requested.

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Handler handles nodes in place of a [Store] and a [Driver], for a service that reads its hardware
 // and stores and reserves its nodes by itself. It uses the rules [Decide], [Settle] and
 // [DecideRecovery]; the Syncer calls it for the nodes of a round and keeps the failures. With a
-// Handler, Set, Begin and Reclaim of the Syncer return a [*ConfigError].
+// Handler, Set, Begin and Reclaim of the Syncer return a [*machine.ConfigError].
 type Handler interface {
 	// Records yields the records of all nodes, as [Store] does.
 	Records(ctx context.Context) iter.Seq2[Record, error]
@@ -45,6 +47,6 @@ func (s *Syncer) Emit(ctx context.Context, e Event) { s.reporter.emit(ctx, e) }
 func (s *Syncer) AllowForce() (undo func(), ok bool) { return s.limit.take(time.Now()) }
 
 // errHandled is the error of power requests and of Reclaim if the Syncer has a Handler.
-var errHandled = &ConfigError{
+var errHandled = &machine.ConfigError{
 	Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler"),
 }

@@ -30,7 +30,7 @@ type Syncer struct {
 	recovering       atomic.Bool
 }
 
-// New makes a Syncer. It calls neither Store nor Driver. The error is a [*ConfigError].
+// New makes a Syncer. It calls neither Store nor Driver. The error is a [*machine.ConfigError].
 // New does not detect a Store or Driver that is a nil pointer in the interface:
 // its calls fail or panic, and rounds report that.
 func New(c Config) (*Syncer, error) {

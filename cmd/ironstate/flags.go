@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -222,10 +223,10 @@ var flagOf = map[string]string{
 	"embedded.Cluster.Cert": "-cluster-cert", "embedded.Cluster.Key": "-cluster-key", "embedded.Cluster.CA": "-cluster-ca",
 }
 
-// usageOf returns the usage error about a flag in place of a [*conductor.ConfigError] about the field that the flag
+// usageOf returns the usage error about a flag in place of a [*machine.ConfigError] about the field that the flag
 // sets.
 func usageOf(err error) error {
-	var refused *conductor.ConfigError
+	var refused *machine.ConfigError
 	if !errors.As(err, &refused) {
 		return err
 	}

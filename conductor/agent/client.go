@@ -15,9 +15,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -65,14 +65,14 @@ type Client struct {
 const maxHeader = 64 << 10
 
 // New returns a client. It sends nothing. The error matches [ErrConnection] if the URL or the certificates cannot be
-// used. A negative number is a ConfigError of package conductor.
+// used. A negative number is a [*machine.ConfigError].
 func New(config Config) (*Client, error) {
 	for field, value := range sorted.All(map[string]int64{
 		"Timeout": int64(config.Timeout), "Attempts": int64(config.Attempts), "PollInterval": int64(config.PollInterval),
 		"Polls": int64(config.Polls), "MaxAnswer": config.MaxAnswer,
 	}) {
 		if value < 0 {
-			return nil, &configerror.Error{Package: "agent", Field: field, Value: value, Want: "0 or more"}
+			return nil, &machine.ConfigError{Package: "agent", Field: field, Value: value, Want: "0 or more"}
 		}
 	}
 	config.Timeout = cmp.Or(config.Timeout, time.Minute)

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -34,23 +34,23 @@ type Config struct {
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	if len(c.Endpoints) == 0 {
-		return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Want: "the URLs of the servers; package embedded needs none"}
+		return c, &machine.ConfigError{Package: "etcd", Field: "Endpoints", Want: "the URLs of the servers; package embedded needs none"}
 	}
 	secure := 0
 	for _, server := range c.Endpoints {
 		https, err := endpoint.IsHTTPS(server)
 		if err != nil {
-			return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Err: err}
+			return c, &machine.ConfigError{Package: "etcd", Field: "Endpoints", Err: err}
 		}
 		if !https && c.TLS != nil {
-			return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Value: server, Want: "https, since TLS is set"}
+			return c, &machine.ConfigError{Package: "etcd", Field: "Endpoints", Value: server, Want: "https, since TLS is set"}
 		}
 		if https {
 			secure++
 		}
 	}
 	if secure != 0 && secure != len(c.Endpoints) { // the client would use the first one's scheme for all
-		return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Err: errors.New("some have https and some http: use one of them")}
+		return c, &machine.ConfigError{Package: "etcd", Field: "Endpoints", Err: errors.New("some have https and some http: use one of them")}
 	}
 	if secure > 0 && c.TLS == nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}

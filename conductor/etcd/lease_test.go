@@ -21,6 +21,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/latest"
 	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // server is a scripted etcd. A function that is nil fails the test.
@@ -113,7 +114,7 @@ func TestNobodyJoinsWithATTLBelowZero(t *testing.T) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 1)
-	var refused *conductor.ConfigError
+	var refused *machine.ConfigError
 	require.ErrorAs(t, errs[0], &refused)
 	require.EqualError(t, refused, "etcd: TTL is -5s: want 0 or more")
 }

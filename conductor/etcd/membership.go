@@ -21,6 +21,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // DefaultTTL is the default TTL of a member's lease.
@@ -61,7 +62,7 @@ var (
 // Membership returns the membership of the store's conductors with a TTL for their leases. The TTL
 // is rounded to seconds and raised to at least 2 s; etcd raises it to one and a half times the
 // cluster's election timeout. 0 stands for [DefaultTTL]. With a TTL below 0 nobody joins: [Membership.Join] yields a
-// [*conductor.ConfigError].
+// [*machine.ConfigError].
 func (s *Store) Membership(ttl time.Duration) *Membership {
 	if ttl >= 0 {
 		ttl = max(cmp.Or(ttl, DefaultTTL), 2*time.Second)
@@ -112,7 +113,7 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 			}
 		}
 		if m.ttl < 0 {
-			fail(&conductor.ConfigError{Package: "etcd", Field: "TTL", Value: m.ttl, Want: "0 or more"})
+			fail(&machine.ConfigError{Package: "etcd", Field: "TTL", Value: m.ttl, Want: "0 or more"})
 			return
 		}
 		m.store.awaitMajority(ctx) // an attempt each second would fail and be logged

@@ -62,7 +62,7 @@ func verifiedSupermicro(c *bmclib.Client, pool *x509.CertPool) any {
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of github.com/bmc-toolbox/bmclib:
 // their power and, where the provider has them, their boot device, and the versions and the updates of their firmware.
 // Where it sets no boot device, nodes need another management interface, such as "noop". It has no counterpart in
-// Ironic. The error is a [*conductor.ConfigError].
+// Ironic. The error is a [*machine.ConfigError].
 //
 // The provider is trusted, and so is the BMC: none of the guarantees of package bmc hold, except that errors have no
 // password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may

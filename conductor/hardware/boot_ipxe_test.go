@@ -27,7 +27,7 @@ func withScript(state states.State, deploy string, driverInfo, instanceInfo map[
 }
 
 // scripted enrolls a machine with a port.
-func (s *site) scripted(m machine, set ...func(*conductor.Node)) *conductor.Node {
+func (s *site) scripted(m testMachine, set ...func(*conductor.Node)) *conductor.Node {
 	s.t.Helper()
 	n := s.node(m, set...)
 	_, err := s.CreateObject(s.t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: scriptMAC})

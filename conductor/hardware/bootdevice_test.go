@@ -48,7 +48,7 @@ func TestAnErrorOfABootDeviceEndsTheWorkAlsoIfTheInterfaceHasNotedIt(t *testing.
 	})
 	require.NoError(t, err)
 	s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["plug"] = made })
-	n := s.node(machine{driver: "plug", info: map[string]any{"plug_address": "x"}},
+	n := s.node(testMachine{driver: "plug", info: map[string]any{"plug_address": "x"}},
 		func(n *conductor.Node) { n.ProvisionState = states.Available })
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployFail, n.ProvisionState)

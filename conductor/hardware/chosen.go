@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kinds"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A new kind
@@ -87,7 +88,7 @@ func (i *Interfaces) check() error {
 	for _, kind := range i.kinds(new(Chosen)) {
 		list := kind.list()
 		invalid := func(value any, want string) error {
-			return &conductor.ConfigError{Package: "hardware", Field: "Interfaces", Value: value, Want: want}
+			return &machine.ConfigError{Package: "hardware", Field: "Interfaces", Value: value, Want: want}
 		}
 		if len(list) == 0 {
 			return invalid("none", "an interface of the kind "+kind.Name())
@@ -104,7 +105,7 @@ func (i *Interfaces) check() error {
 		}
 	}
 	if err := kinds.Check(i.names()); err != nil {
-		return &conductor.ConfigError{Package: "hardware", Field: "Interfaces", Err: err}
+		return &machine.ConfigError{Package: "hardware", Field: "Interfaces", Err: err}
 	}
 	return nil
 }

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -93,7 +93,7 @@ const defaultSessions = 1000
 // withDefaults returns the Config with its defaults filled in, or an error if it is invalid.
 func (c Config) withDefaults() (Config, error) {
 	invalid := func(field string, value any, want string) error {
-		return &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: want}
+		return &machine.ConfigError{Package: "hardware", Field: field, Value: value, Want: want}
 	}
 	for field, value := range sorted.All(map[string]time.Duration{"Timeout": c.Timeout, "Pause": c.Pause, "MediaTimeout": c.MediaTimeout}) {
 		if value < 0 {
@@ -108,7 +108,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
-		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
+		return c, &machine.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
 	}
 	for architecture, files := range sorted.All(c.ByArchitecture) {
 		if (files.Kernel == "") != (files.Ramdisk == "") {
@@ -121,7 +121,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, invalid("APIURL", masked.Text(c.APIURL), "a URL such as http://192.0.2.1:6385")
 	case at.User != nil:
 		shown := errors.New("it has a user or a password, which the images and scripts of agents would show")
-		return c, &conductor.ConfigError{Package: "hardware", Field: "APIURL", Err: shown}
+		return c, &machine.ConfigError{Package: "hardware", Field: "APIURL", Err: shown}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
 		return c, invalid("ImageDownloadSource", c.ImageDownloadSource, `"http" or "local"`)
@@ -136,7 +136,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Check returns the error with which [NewRedfish] and [NewIPMI] refuse the Config: a [*conductor.ConfigError]. A
+// Check returns the error with which [NewRedfish] and [NewIPMI] refuse the Config: a [*machine.ConfigError]. A
 // program can report its user's mistakes by it before it makes the hardware types.
 func (c Config) Check() error {
 	c, err := c.withDefaults()
@@ -161,7 +161,7 @@ func (c Config) authorities() (*x509.CertPool, error) {
 			return pool, nil
 		}
 	}
-	return nil, &conductor.ConfigError{Package: "hardware", Field: "VerifyCA", Err: err}
+	return nil, &machine.ConfigError{Package: "hardware", Field: "VerifyCA", Err: err}
 }
 
 // orderDeploy returns the deploy interfaces with DefaultDeploy, which must be one of them, as the first.
@@ -175,7 +175,7 @@ func (c Config) orderDeploy(all []Deploy) ([]Deploy, error) {
 	}
 	first := slices.Index(names, c.DefaultDeploy)
 	if first < 0 {
-		return nil, &conductor.ConfigError{
+		return nil, &machine.ConfigError{
 			Package: "hardware", Field: "DefaultDeploy", Value: c.DefaultDeploy, Want: fmt.Sprintf("one of %q", names),
 		}
 	}

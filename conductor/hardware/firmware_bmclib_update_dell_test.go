@@ -36,7 +36,7 @@ func TestBMCLibUpdatesTheFirmwareOfADell(t *testing.T) {
 			s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["bmclib"] = b })
 			info := openBMCInfo(t, server)
 			info["bmclib_provider"] = "dell"
-			n := s.node(machine{driver: "bmclib", info: info}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			n := s.node(testMachine{driver: "bmclib", info: info}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 			s.setPower(n, states.PowerOn)
 			n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "idrac.exe"})
 			log := []string{"sent", "1m0s", "Scheduled", "1m0s", "Running", "1m0s", job}

@@ -261,7 +261,8 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, u, server, files := startOpenBMC(t, test.states...)
 			u.after = test.after
-			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)},
+				func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 			s.setPower(n, states.PowerOn)
 			if test.change != nil {
 				_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error { test.change(n); return nil })
@@ -302,7 +303,7 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 func TestABMCRestartsWithItsFirmwareBeforeTheNextUpdate(t *testing.T) {
 	s, u, server, files := startOpenBMC(t, "Running", "Completed")
 	u.down = 2
-	n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 	s.setPower(n, states.PowerOn)
 	n = s.updateFirmware(n,
 		map[string]any{"component": "bmc", "url": files + "bmc.bin", "wait": 30}, map[string]any{"component": "bios", "url": files + "bios.bin"})
@@ -318,7 +319,8 @@ func TestTheVersionTellsWhetherABMCHasRestartedThatHasNotAnswered(t *testing.T) 
 		t.Run(version, func(t *testing.T) {
 			s, u, server, files := startOpenBMC(t, "Completed")
 			u.loses, u.after, u.down = true, version, 2
-			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)},
+				func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 			s.setPower(n, states.PowerOn)
 			n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "bmc.bin"})
 			require.Equal(t, end, n.ProvisionState, n.LastError)

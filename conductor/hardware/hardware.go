@@ -8,13 +8,14 @@ import (
 	"maps"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
 // Type is a hardware type that is composed of interfaces: a [conductor.Hardware] that implements the optional
 // interfaces of package conductor, too, where the interfaces that a node has chosen have the function. Make it with
 // [New], [NewRedfish], [NewIPMI] or [NewBMCLib], and Close it. It is safe for concurrent use. A nil or zero Type has
-// no interfaces and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
+// no interfaces and no steps, and its other methods return a [*machine.ConfigError]. A nil node is an error.
 //
 // An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
 // [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a
@@ -40,7 +41,7 @@ var (
 	_ conductor.VendorPassthru     = (*Type)(nil)
 )
 
-// New returns a hardware type of these interfaces. The error is a [*conductor.ConfigError].
+// New returns a hardware type of these interfaces. The error is a [*machine.ConfigError].
 func New(c Config, i Interfaces) (*Type, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -78,7 +79,7 @@ func (b *Type) Close(ctx context.Context) error {
 // made returns an error for a nil or zero Type.
 func (b *Type) made() error {
 	if b == nil || b.config == nil {
-		return &conductor.ConfigError{Package: "hardware", Field: "Type", Want: "one that New, NewRedfish, NewIPMI or NewBMCLib made"}
+		return &machine.ConfigError{Package: "hardware", Field: "Type", Want: "one that New, NewRedfish, NewIPMI or NewBMCLib made"}
 	}
 	return nil
 }

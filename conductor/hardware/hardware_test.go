@@ -18,6 +18,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -45,7 +46,7 @@ func newRedfish(t *testing.T, c hardware.Config) *hardware.Type {
 }
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {
-	var wrong *conductor.ConfigError
+	var wrong *machine.ConfigError
 	_, err := hardware.NewRedfish(hardware.Config{Timeout: -1})
 	require.ErrorAs(t, err, &wrong)
 	require.Equal(t, "Timeout", wrong.Field)
@@ -81,7 +82,7 @@ func TestANilNodeIsAnError(t *testing.T) {
 	require.ErrorIs(t, b.Validate(nil)["power"], conductor.Invalid)
 	require.Empty(t, b.Steps(nil, states.WorkDeploy))
 
-	var wrong *conductor.ConfigError
+	var wrong *machine.ConfigError
 	require.ErrorAs(t, new(hardware.Type).Close(t.Context()), &wrong)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -218,7 +219,7 @@ func TestTheInterfacesOfATypeHaveNames(t *testing.T) {
 		i := plugs(new(error))
 		test.set(&i)
 		_, err := hardware.New(hardware.Config{}, i)
-		var wrong *conductor.ConfigError
+		var wrong *machine.ConfigError
 		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, "Interfaces", wrong.Field)
 		require.Equal(t, test.want, wrong.Want)
@@ -233,7 +234,7 @@ func TestTheInterfacesOfATypeHaveNames(t *testing.T) {
 		i.Power = append(i.Power, plug{name: name})
 		_, err := hardware.New(hardware.Config{}, i)
 		require.ErrorContains(t, err, text)
-		require.ErrorAs(t, err, new(*conductor.ConfigError))
+		require.ErrorAs(t, err, new(*machine.ConfigError))
 	}
 }
 

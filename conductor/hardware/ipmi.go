@@ -8,7 +8,7 @@ import (
 )
 
 // NewIPMI returns Ironic's hardware type "ipmi": [New] with the interfaces of [IPMI]. The error is a
-// [*conductor.ConfigError].
+// [*machine.ConfigError].
 func NewIPMI(c Config) (*Type, error) {
 	i, err := IPMI(c)
 	if err != nil {

@@ -33,8 +33,8 @@ const (
 	wrong    = "wrong+horse/&"
 )
 
-// machine is a machine with a BMC to test against.
-type machine struct {
+// testMachine is a machine with a BMC to test against.
+type testMachine struct {
 	driver string
 	info   map[string]any
 	power  func() string // "on" or "off"
@@ -43,11 +43,11 @@ type machine struct {
 }
 
 // machines maps each hardware type to a function that starts a machine, which is off.
-var machines = map[string]func(*testing.T) machine{
-	"redfish": func(t *testing.T) machine { return redfishMachine(startRedfish(t), t) },
-	"ipmi": func(t *testing.T) machine {
+var machines = map[string]func(*testing.T) testMachine{
+	"redfish": func(t *testing.T) testMachine { return redfishMachine(startRedfish(t), t) },
+	"ipmi": func(t *testing.T) testMachine {
 		server := startIPMI(t)
-		return machine{
+		return testMachine{
 			driver: "ipmi", info: ipmiInfo(server), power: server.Power, logins: server.Logins, down: server.Kill,
 		}
 	},
@@ -65,8 +65,8 @@ func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Re
 	return server
 }
 
-func redfishMachine(server *bmctest.Redfish, t *testing.T) machine {
-	return machine{
+func redfishMachine(server *bmctest.Redfish, t *testing.T) testMachine {
+	return testMachine{
 		driver: "redfish", info: redfishInfo(t, server), logins: server.Logins,
 		power: func() string {
 			return map[string]string{"On": "on", "Off": "off"}[server.Power("1")]
@@ -148,7 +148,7 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 }
 
 // node enrolls a machine with the deploy interface "ramdisk". Its automated cleaning is off.
-func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
+func (s *site) node(m testMachine, set ...func(*conductor.Node)) *conductor.Node {
 	s.t.Helper()
 	n := &conductor.Node{
 		Driver:         m.driver,

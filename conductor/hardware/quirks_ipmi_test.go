@@ -21,14 +21,14 @@ import (
 )
 
 // startQuirkyIPMI starts a machine whose BMC has a fault.
-func startQuirkyIPMI(t *testing.T, fault bmctest.IPMIFault) (*bmctest.IPMI, machine) {
+func startQuirkyIPMI(t *testing.T, fault bmctest.IPMIFault) (*bmctest.IPMI, testMachine) {
 	server := startIPMI(t)
 	server.AddFault(fault)
-	return server, machine{driver: "ipmi", info: ipmiInfo(server), power: server.Power, logins: server.Logins}
+	return server, testMachine{driver: "ipmi", info: ipmiInfo(server), power: server.Power, logins: server.Logins}
 }
 
 // liveOverIPMI leads a node from enroll to active, as far as it gets. The log is told of each repetition.
-func liveOverIPMI(t *testing.T, m machine, timeout time.Duration) (s *site, n *conductor.Node, log *lockedBuffer) {
+func liveOverIPMI(t *testing.T, m testMachine, timeout time.Duration) (s *site, n *conductor.Node, log *lockedBuffer) {
 	log = &lockedBuffer{}
 	s = start(t, hardware.Config{Timeout: timeout, Log: slog.New(slog.NewTextHandler(log, nil))})
 	n = s.node(m)

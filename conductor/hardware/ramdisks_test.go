@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/secret"
@@ -158,7 +159,7 @@ func TestAConfigDriveIsBuiltInTheFolderOfImages(t *testing.T) {
 	require.NoError(t, err)
 	_, err = plain.BuildConfigDrive(t.Context(), files)
 	require.ErrorContains(t, err, "build a configuration drive: ")
-	var wrong *conductor.ConfigError
+	var wrong *machine.ConfigError
 	_, err = new(Type).BuildConfigDrive(t.Context(), files)
 	require.ErrorAs(t, err, &wrong)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // NewRedfish returns Ironic's hardware type "redfish": [New] with the interfaces of [Redfish]. The error is a
-// [*conductor.ConfigError].
+// [*machine.ConfigError].
 func NewRedfish(c Config) (*Type, error) {
 	i, err := Redfish(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func NewRedfish(c Config) (*Type, error) {
 
 // Redfish returns the interfaces of the hardware type "redfish", for a hardware type of one's own that has some of
 // them. They share the sessions of BMCs, so that one Type has them: its Close logs out. Give [New] the same Config. The
-// error is a [*conductor.ConfigError].
+// error is a [*machine.ConfigError].
 //
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
 func Redfish(c Config) (Interfaces, error) {

@@ -77,7 +77,7 @@ func TestSubscriptionsToEventsThroughTheAPI(t *testing.T) {
 func TestIPMIHasNoVendorMethods(t *testing.T) {
 	ipmi := startIPMI(t)
 	s := start(t, hardware.Config{})
-	n := s.node(machine{driver: "ipmi", info: ipmiInfo(ipmi)})
+	n := s.node(testMachine{driver: "ipmi", info: ipmiInfo(ipmi)})
 	methods, err := s.VendorMethods(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.Empty(t, methods)

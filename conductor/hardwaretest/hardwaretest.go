@@ -27,6 +27,7 @@ import (
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/internal/kit"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -63,7 +64,7 @@ const grace = 10 * time.Second
 // permission may change more: its management functions and vendor methods are called, too.
 func Check(c Config) error {
 	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
-		return &conductor.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
+		return &machine.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
 	}
 	var all []kit.Promise
 	for _, promise := range promised {

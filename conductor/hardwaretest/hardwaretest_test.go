@@ -20,6 +20,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardwaretest"
 	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/leaks"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -99,7 +100,7 @@ func (w withoutProperties) Describe() conductor.Description {
 }
 
 func TestACheckNeedsItsConfig(t *testing.T) {
-	var wrong *conductor.ConfigError
+	var wrong *machine.ConfigError
 	require.ErrorAs(t, hardwaretest.Check(hardwaretest.Config{}), &wrong)
 }
 

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Config configures a [Machine]. API is required.
@@ -98,7 +98,7 @@ func (c Config) complete() (Config, error) {
 func (c Config) check() error {
 	var errs []error
 	invalid := func(field string, value any, want string) {
-		errs = append(errs, &configerror.Error{Package: "agenttest", Field: field, Value: value, Want: want})
+		errs = append(errs, &machine.ConfigError{Package: "agenttest", Field: field, Value: value, Want: want})
 	}
 	if c.API == "" {
 		invalid("API", c.API, "the URL of Ironic's API")

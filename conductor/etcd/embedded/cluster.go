@@ -23,7 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Cluster configures a cluster of etcd servers, each embedded in a separate process. The zero value
@@ -62,16 +62,16 @@ func (c Cluster) isSet() bool {
 	return len(c.Peers) > 0 || c.Name+c.Cert+c.Key+c.CA+c.Client+c.Replace != "" || c.Insecure
 }
 
-// check returns a [*conductor.ConfigError] if the cluster's configuration is invalid.
+// check returns a [*machine.ConfigError] if the cluster's configuration is invalid.
 func (c Cluster) check() error {
 	if !c.isSet() {
 		return nil
 	}
 	invalid := func(field, value, want string) error {
-		return &configerror.Error{Package: "embedded", Field: "Cluster." + field, Value: value, Want: want}
+		return &machine.ConfigError{Package: "embedded", Field: "Cluster." + field, Value: value, Want: want}
 	}
 	if len(c.Peers) == 0 {
-		return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Want: "servers, since other fields of the Cluster are set"}
+		return &machine.ConfigError{Package: "embedded", Field: "Cluster.Peers", Want: "servers, since other fields of the Cluster are set"}
 	}
 	names := slices.Sorted(maps.Keys(c.Peers))
 	if _, ok := c.Peers[c.Name]; !ok {
@@ -88,7 +88,7 @@ func (c Cluster) check() error {
 		case name == "" || strings.ContainsAny(name, "=,"):
 			return invalid("Peers", name, "servers with non-empty names without commas and equals signs")
 		case err != nil:
-			return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Err: err}
+			return &machine.ConfigError{Package: "embedded", Field: "Cluster.Peers", Err: err}
 		case https:
 			secure++
 		case !c.Insecure && !isLoopback(peer):
@@ -102,7 +102,8 @@ func (c Cluster) check() error {
 // is the number of peers with https.
 func (c Cluster) checkTLS(secure int) error {
 	if secure != 0 && secure != len(c.Peers) {
-		return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Err: errors.New("some have https and some http: use one of them")}
+		err := errors.New("some have https and some http: use one of them")
+		return &machine.ConfigError{Package: "embedded", Field: "Cluster.Peers", Err: err}
 	}
 	for _, file := range []struct{ field, path string }{{"Cert", c.Cert}, {"Key", c.Key}, {"CA", c.CA}} {
 		want := "none, since the servers have http, or servers with https"
@@ -110,7 +111,7 @@ func (c Cluster) checkTLS(secure int) error {
 			want = "a file, since the servers have https"
 		}
 		if (file.path == "") == (secure > 0) {
-			return &configerror.Error{Package: "embedded", Field: "Cluster." + file.field, Value: file.path, Want: want}
+			return &machine.ConfigError{Package: "embedded", Field: "Cluster." + file.field, Value: file.path, Want: want}
 		}
 	}
 	return nil
@@ -122,9 +123,9 @@ func (c Cluster) checkClient() error {
 		return nil
 	}
 	if https, err := endpoint.IsHTTPS(c.Client); err != nil {
-		return &configerror.Error{Package: "embedded", Field: "Cluster.Client", Err: err}
+		return &machine.ConfigError{Package: "embedded", Field: "Cluster.Client", Err: err}
 	} else if https || !isLoopback(c.Client) {
-		return &configerror.Error{Package: "embedded", Field: "Cluster.Client", Value: c.Client,
+		return &machine.ConfigError{Package: "embedded", Field: "Cluster.Client", Value: c.Client,
 			Want: "http on the loopback interface, such as http://127.0.0.1:2379"}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/keyprefix"
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Config configures a store on a server in this process, which is single or one of a Cluster.
@@ -42,15 +42,15 @@ const (
 )
 
 // Check returns the error with which Open and Restore refuse the configuration before they read anything: a
-// [*conductor.ConfigError], with fields such as "Dir" and "Cluster.Peers".
+// [*machine.ConfigError], with fields such as "Dir" and "Cluster.Peers".
 func (c Config) Check() error {
 	switch {
 	case c.Dir == "":
-		return &configerror.Error{Package: "embedded", Field: "Dir", Value: c.Dir, Want: "a folder: each server needs one"}
+		return &machine.ConfigError{Package: "embedded", Field: "Dir", Value: c.Dir, Want: "a folder: each server needs one"}
 	case c.Quota < 0:
-		return &configerror.Error{Package: "embedded", Field: "Quota", Value: c.Quota, Want: "0 or more"}
+		return &machine.ConfigError{Package: "embedded", Field: "Quota", Value: c.Quota, Want: "0 or more"}
 	case c.Reserve < 0:
-		return &configerror.Error{Package: "embedded", Field: "Reserve", Value: c.Reserve, Want: "0 or more"}
+		return &machine.ConfigError{Package: "embedded", Field: "Reserve", Value: c.Reserve, Want: "0 or more"}
 	}
 	return cmp.Or(keyprefix.Check("embedded", c.Prefix), c.Cluster.check())
 }

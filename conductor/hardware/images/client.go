@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/special"
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // The limits of a request for a download.
@@ -38,7 +38,7 @@ func NewClient(hosts ...string) (*http.Client, error) {
 	for _, host := range hosts {
 		key, err := hostKey(host)
 		if err != nil {
-			return nil, &configerror.Error{
+			return nil, &machine.ConfigError{
 				Package: "images", Field: "hosts", Value: host, Want: "a host with or without a port, such as images.example or 192.0.2.1:8080",
 			}
 		}

@@ -32,7 +32,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Config configures a [Server].
@@ -83,11 +83,11 @@ func (c Config) Check() error {
 	at, err := url.Parse(c.URL)
 	switch {
 	case err != nil: // it repeats a password
-		return &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")}
+		return &machine.ConfigError{Package: "images", Field: "URL", Err: errors.New("it is malformed")}
 	case at.Host == "", at.Scheme != "http" && at.Scheme != "https", at.User != nil, at.RawQuery != "", at.Fragment != "":
-		return &configerror.Error{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
+		return &machine.ConfigError{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
 	case c.MaxBytes < 0 || c.MaxSource < 0 || c.MaxTransfers < 0 || c.MaxDownloads < 0:
-		return &configerror.Error{
+		return &machine.ConfigError{
 			Package: "images", Field: "MaxBytes, MaxSource, MaxTransfers or MaxDownloads",
 			Value: min(c.MaxBytes, c.MaxSource, int64(c.MaxTransfers), int64(c.MaxDownloads)), Want: "0 or more",
 		}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -42,7 +42,7 @@ func (c IPMIConfig) complete() (IPMIConfig, error) {
 	c.Users = usersOrDefault(c.Users)
 	var errs []error
 	invalid := func(field string, value any, want string) {
-		errs = append(errs, &configerror.Error{Package: "bmctest", Field: field, Value: value, Want: want})
+		errs = append(errs, &machine.ConfigError{Package: "bmctest", Field: field, Value: value, Want: want})
 	}
 	if c.Power != "on" && c.Power != "off" {
 		invalid("Power", c.Power, `"on" or "off"`)

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -128,7 +128,7 @@ func (c RedfishConfig) complete() (RedfishConfig, error) {
 func (c RedfishConfig) check() error {
 	var errs []error
 	invalid := func(field string, value any, want string) {
-		errs = append(errs, &configerror.Error{Package: "bmctest", Field: field, Value: value, Want: want})
+		errs = append(errs, &machine.ConfigError{Package: "bmctest", Field: field, Value: value, Want: want})
 	}
 	for name, value := range sorted.All(map[string]int64{
 		"LockAfter":      int64(c.LockAfter),

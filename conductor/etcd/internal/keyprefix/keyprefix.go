@@ -7,16 +7,16 @@ package keyprefix
 import (
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Default stands for an empty prefix.
 const Default = "/ironstate"
 
-// Check returns a [*configerror.Error] for the field Prefix of a package's Config.
+// Check returns a [*machine.ConfigError] for the field Prefix of a package's Config.
 func Check(pkg, prefix string) error {
 	if prefix == "" || strings.HasPrefix(prefix, "/") && !strings.HasSuffix(prefix, "/") {
 		return nil
 	}
-	return &configerror.Error{Package: pkg, Field: "Prefix", Value: prefix, Want: "one that begins with a slash and ends without one"}
+	return &machine.ConfigError{Package: pkg, Field: "Prefix", Value: prefix, Want: "one that begins with a slash and ends without one"}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package configerror_test
+package machine_test
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/machine"
 )
 
-func TestTheTextNamesTheFieldAndWhatWouldBeRight(t *testing.T) {
+func TestAConfigErrorNamesTheFieldAndWhatWouldBeRight(t *testing.T) {
 	type word string
 	cause := errors.New("the server b is unknown")
-	for want, err := range map[string]*configerror.Error{
+	for want, err := range map[string]*machine.ConfigError{
 		"p: Store is not set: want a Store":         {Package: "p", Field: "Store", Want: "a Store"},
 		"p: Interval is -1s: want 0 or more":        {Package: "p", Field: "Interval", Value: -time.Second, Want: "0 or more"},
 		`p: Word is "": want one of "a" and "b"`:    {Package: "p", Field: "Word", Value: "", Want: `one of "a" and "b"`},
