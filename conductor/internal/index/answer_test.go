@@ -53,14 +53,14 @@ func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testi
 		x, n := newIndex(), &Meta{ID: "a"}
 		has = false
 		err := x.Create(n, func() error {
-			require.Len(t, x.inFlight, 1)
+			require.Len(t, x.pending, 1)
 			test.meanwhile(x)
 			n.Revision = 5
 			return test.err
 		}, func(id string) (bool, error) { return has && id == n.ID, nil })
 		require.Equal(t, test.err, err, test.text)
 		require.Len(t, x.All(), test.want, test.text)
-		require.Empty(t, x.inFlight)
+		require.Empty(t, x.pending)
 	}
 }
 
@@ -98,6 +98,6 @@ func TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded(t *testi
 		})
 		require.NoError(t, err, test.text)
 		require.Equal(t, test.keeps, x.Get("a") != nil, test.text)
-		require.Empty(t, x.inFlight, test.text)
+		require.Empty(t, x.pending, test.text)
 	}
 }

@@ -124,9 +124,9 @@ func (x *Index[R]) followOnce(store Source[R], log *slog.Logger, changed func(R)
 func (x *Index[R]) noteYielded(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for w := range x.inFlight {
-		if w.id == id {
-			w.again = false
+	for p := range x.pending {
+		if p.id == id {
+			p.unseen = false
 		}
 	}
 }
@@ -167,13 +167,13 @@ func (x *Index[R]) ownDeletions() map[string]int64 {
 }
 
 // missing returns the indexed records that a new watch has not yielded before Synced: each of them was deleted before
-// the watch began, or created since, so that the watch yields it later. missing also marks the creations in flight that
+// the watch began, or created since, so that the watch yields it later. missing also marks the pending creations that
 // the watch has not yielded, and drops the deletions of before the watch began, which the watch does not report.
 func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) (values []R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for w := range x.inFlight {
-		w.again = !yielded[w.id]
+	for p := range x.pending {
+		p.unseen = !yielded[p.id]
 	}
 	for _, value := range x.order {
 		if !yielded[x.meta(value).ID] {
@@ -185,14 +185,14 @@ func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) 
 }
 
 // forget removes a record that the store does not have. A record with the same ID that was created since remains, and
-// the record of a creation in flight, nil for none, that the watch has yielded meanwhile.
-func (x *Index[R]) forget(value R, creation *inFlight) {
+// the record of a pending creation, nil for none, that the watch has yielded meanwhile.
+func (x *Index[R]) forget(value R, creation *pending) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if creation != nil && !creation.again {
+	if creation != nil && !creation.unseen {
 		return
 	}
 	if now, has := x.records[x.meta(value).ID]; has && x.meta(now).Created.Equal(x.meta(value).Created) {
-		x.remove(now, x.meta(now))
+		x.remove(now)
 	}
 }

@@ -31,17 +31,16 @@ type Index[R comparable] struct {
 	order   []R                  // sorted by Meta.compare
 	inState map[states.State]int // the number of records by Meta.State
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
-	// inFlight has the creations and deletions by this process that have not ended.
-	inFlight map[*inFlight]bool
+	pending map[*pending]bool    // the creations and deletions by this process that have not ended
 
 	watchers map[*latest.Queue[Change[R]]]bool
 }
 
-// inFlight is a creation or a deletion by this process, and what the watch has reported since it was sent.
-type inFlight struct {
+// pending is a creation or a deletion by this process, and what the watch has reported since it was sent.
+type pending struct {
 	id      string
 	deleted int64 // the revision of the last deletion of the record
-	again   bool  // the watch is Synced and has not yielded the record, which may have been deleted before the watch began
+	unseen  bool  // a new watch is Synced without the record, which may have been deleted before that watch began
 }
 
 // Meta holds the fields of a record that an index uses.
@@ -63,7 +62,7 @@ func New[R comparable](meta func(R) Meta) *Index[R] {
 	return &Index[R]{
 		meta: meta, synced: make(chan struct{}),
 		records: map[string]R{}, byName: map[string]R{}, byNode: map[string][]R{}, inState: map[states.State]int{}, deleted: map[string]int64{},
-		watchers: map[*latest.Queue[Change[R]]]bool{}, inFlight: map[*inFlight]bool{},
+		watchers: map[*latest.Queue[Change[R]]]bool{}, pending: map[*pending]bool{},
 	}
 }
 
@@ -99,41 +98,41 @@ func (x *Index[R]) HasOlder(value R) bool {
 // exists, which reports whether the store has a record. If it has not, or if that fails, Create removes the record
 // again unless the watch has yielded it by then. A watch that has not yields it later if the store has it.
 func (x *Index[R]) Create(value R, store func() error, exists func(id string) (bool, error)) error {
-	c := x.begin(x.meta(value).ID)
-	defer x.end(c)
+	p := x.begin(x.meta(value).ID)
+	defer x.end(p)
 	if err := store(); err != nil {
 		return err
 	}
-	if x.created(c, value) {
-		if stored, _ := exists(c.id); !stored {
-			x.forget(value, c)
+	if unseen := x.created(p, value); unseen {
+		if stored, _ := exists(p.id); !stored {
+			x.forget(value, p)
 		}
 	}
 	return nil
 }
 
-// created inserts a record that the store has created, and reports whether it is missing from another watch.
-func (x *Index[R]) created(c *inFlight, value R) bool {
+// created inserts a record that the store has created, and reports whether another watch has not yielded it.
+func (x *Index[R]) created(p *pending, value R) (unseen bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if c.deleted < x.meta(value).Revision {
+	if p.deleted < x.meta(value).Revision {
 		x.insert(value)
 	}
-	return c.again
+	return p.unseen
 }
 
 // Delete calls store, which deletes a record and returns the revision of the deletion, and then removes the record.
 // Until the watch has reported the deletion, it may report older writes of the record, which the index ignores.
 func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
-	d := x.begin(id)
-	defer x.end(d)
+	p := x.begin(id)
+	defer x.end(p)
 	revision, err := store()
 	if err != nil {
 		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if d.deleted < revision {
+	if p.deleted < revision {
 		x.deleted[id] = revision
 	}
 	x.removeBefore(id, revision)
@@ -141,18 +140,18 @@ func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
 }
 
 // begin notes a creation or a deletion before it is sent to the store, and end forgets it.
-func (x *Index[R]) begin(id string) *inFlight {
+func (x *Index[R]) begin(id string) *pending {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	w := &inFlight{id: id}
-	x.inFlight[w] = true
-	return w
+	p := &pending{id: id}
+	x.pending[p] = true
+	return p
 }
 
-func (x *Index[R]) end(w *inFlight) {
+func (x *Index[R]) end(p *pending) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.inFlight, w)
+	delete(x.pending, p)
 }
 
 // insert is put for a caller that holds the lock.
@@ -161,31 +160,29 @@ func (x *Index[R]) insert(value R) {
 	if x.deleted[m.ID] > m.Revision {
 		return
 	}
-	if old, has := x.records[m.ID]; has {
-		oldMeta := x.meta(old)
-		if oldMeta.Revision >= m.Revision {
-			return
-		}
-		if oldMeta.compare(m) == 0 && oldMeta.Node == m.Node {
-			x.order[x.position(x.order, m)] = value
-			x.byNode[m.Node][x.position(x.byNode[m.Node], m)] = value
-			x.unname(old, oldMeta)
-			x.name(value, m)
-			return
-		}
-		x.remove(old, oldMeta)
+	old, has := x.records[m.ID]
+	if has && x.meta(old).Revision >= m.Revision {
+		return
 	}
-	x.order = slices.Insert(x.order, x.position(x.order, m), value)
-	x.byNode[m.Node] = slices.Insert(x.byNode[m.Node], x.position(x.byNode[m.Node], m), value)
-	x.name(value, m)
+	if has && x.meta(old).compare(m) == 0 && x.meta(old).Node == m.Node {
+		x.order[x.position(x.order, m)] = value
+		x.byNode[m.Node][x.position(x.byNode[m.Node], m)] = value
+		x.unlink(old)
+	} else {
+		if has {
+			x.remove(old)
+		}
+		x.order = slices.Insert(x.order, x.position(x.order, m), value)
+		x.byNode[m.Node] = slices.Insert(x.byNode[m.Node], x.position(x.byNode[m.Node], m), value)
+	}
+	x.link(value)
 }
 
-// name adds a record to the counters and to the maps by ID and by name, and reports it to the
+// link adds a record to the counters and to the maps by ID and by name, and reports it to the
 // watchers. The caller holds the lock.
-func (x *Index[R]) name(value R, m Meta) {
-	for w := range x.watchers {
-		w.Set(m.ID, Change[R]{m.ID, value})
-	}
+func (x *Index[R]) link(value R) {
+	m := x.meta(value)
+	x.report(Change[R]{m.ID, value})
 	x.records[m.ID] = value
 	x.inState[m.State]++
 	if m.Name != "" {
@@ -193,12 +190,19 @@ func (x *Index[R]) name(value R, m Meta) {
 	}
 }
 
-// unname undoes name for a record whose ID is removed or gets another value, unless another record has the name
-// already.
-func (x *Index[R]) unname(value R, m Meta) {
+// unlink undoes link, unless another record has the name already. The record's ID is removed or gets another value.
+func (x *Index[R]) unlink(value R) {
+	m := x.meta(value)
 	x.inState[m.State]--
 	if x.byName[m.Name] == value {
 		delete(x.byName, m.Name)
+	}
+}
+
+// report tells the watchers of a change. The caller holds the lock.
+func (x *Index[R]) report(c Change[R]) {
+	for w := range x.watchers {
+		w.Set(c.ID, c)
 	}
 }
 
@@ -209,9 +213,9 @@ func (x *Index[R]) drop(id string, revision int64) {
 	if x.deleted[id] <= revision {
 		delete(x.deleted, id)
 	}
-	for w := range x.inFlight {
-		if w.id == id {
-			w.deleted = max(w.deleted, revision)
+	for p := range x.pending {
+		if p.id == id {
+			p.deleted = max(p.deleted, revision)
 		}
 	}
 	x.removeBefore(id, revision)
@@ -220,15 +224,14 @@ func (x *Index[R]) drop(id string, revision int64) {
 // removeBefore removes a record, unless it is newer than a revision. The caller holds the lock.
 func (x *Index[R]) removeBefore(id string, revision int64) {
 	if old, ok := x.records[id]; ok && x.meta(old).Revision < revision {
-		x.remove(old, x.meta(old))
+		x.remove(old)
 	}
 }
 
 // remove removes a record and reports its deletion to the watchers. The caller holds the lock.
-func (x *Index[R]) remove(value R, m Meta) {
-	for w := range x.watchers {
-		w.Set(m.ID, Change[R]{ID: m.ID})
-	}
+func (x *Index[R]) remove(value R) {
+	m := x.meta(value)
+	x.report(Change[R]{ID: m.ID})
 	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
 	if of := x.byNode[m.Node]; len(of) == 1 {
@@ -238,7 +241,7 @@ func (x *Index[R]) remove(value R, m Meta) {
 		x.byNode[m.Node] = slices.Delete(of, i, i+1)
 	}
 	delete(x.records, m.ID)
-	x.unname(value, m)
+	x.unlink(value)
 }
 
 // position returns where a record with the fields is in a sorted list, or would be.
