@@ -78,30 +78,11 @@ var (
 	readIndicator      = forOwner("indicator state", readIndicatorHere)
 )
 
-// ownerMethods are the methods that conductors call of each other, with arguments and result in JSON.
-var ownerMethods = byName(
-	validate, provision, setPower, heartbeat, bootDevice, bootDevices, setBootDevice, vendorMethods, callVendor,
-	injectNMI, readVirtualMedia, attachVirtualMedia, detachVirtualMedia, setBootMode, setSecureBoot, readIndicators, readIndicator,
-)
-
-// servedMethod is an [ownerMethod] with any arguments and result.
-type servedMethod interface {
-	called() string
-	serve(ctx context.Context, c *Conductor, ident string, args json.RawMessage) (json.RawMessage, error)
-}
-
-func byName(methods ...servedMethod) map[string]servedMethod {
-	all := map[string]servedMethod{}
-	for _, m := range methods {
-		all[m.called()] = m
-	}
-	return all
-}
+// ownerMethods has the methods that conductors call of each other, by name, with arguments and result in JSON.
+var ownerMethods = map[string]func(context.Context, *Conductor, string, json.RawMessage) (json.RawMessage, error){}
 
 // none stands for the arguments or the result of a method that has none.
 type none = struct{}
-
-func (m ownerMethod[A, R]) called() string { return m.name }
 
 // serve carries the method out for another conductor.
 func (m ownerMethod[A, R]) serve(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
@@ -116,9 +97,11 @@ func (m ownerMethod[A, R]) serve(ctx context.Context, c *Conductor, ident string
 	return json.Marshal(result)
 }
 
-// forOwner returns a method that the owner of a node carries out. It belongs in ownerMethods.
+// forOwner adds to ownerMethods a method that the owner of a node carries out, and returns it.
 func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
-	return ownerMethod[A, R]{name, do}
+	m := ownerMethod[A, R]{name, do}
+	ownerMethods[name] = m.serve
+	return m
 }
 
 // forOwnerNoResult is forOwner for a method that returns only an error.
@@ -311,7 +294,7 @@ func (c *calls) answer(ctx context.Context, q call) callResult {
 		if method == nil {
 			return nil, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
 		}
-		return method.serve(ctx, c.conductor, q.Node, q.Args)
+		return method(ctx, c.conductor, q.Node, q.Args)
 	})
 	return callResult{Value: value, Err: asCallError(err)}
 }

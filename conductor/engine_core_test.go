@@ -79,5 +79,5 @@ func TestEachMethodThatConductorsCallKeepsItsName(t *testing.T) {
 		require.NoError(t, err)
 		declared += len(regexp.MustCompile(`(?m)^\s*(?:var )?\w+ += forOwner`).FindAll(text, -1))
 	}
-	require.Len(t, ownerMethods, declared, "ownerMethods has each method")
+	require.Len(t, ownerMethods, declared, "no two methods have the same name")
 }
