@@ -202,16 +202,16 @@ func (w *dotWriter) addEdge(e edge) {
 
 // rank sets whether an edge ranks its second state below the first.
 func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
-	l, p := w.diagram.layout(), pair{e.from, e.to}
+	l := w.diagram.layout()
 	switch {
 	case e.onSpine():
 		edge.Attr("weight", 100)
 		// An edge that begins in a part has the states of its box to pass, and none if the box is not drawn.
 		unboxed := partOf(e.from) != "" && !w.boxed(e.from)
-		if n := l.minlen[p]; n > 1 && !unboxed {
+		if n := l.minlen[pair{e.from, e.to}]; n > 1 && !unboxed {
 			edge.Attr("minlen", n)
 		}
-	case l.unranked[p]:
+	case l.unranked[e.from].Has(e.to):
 		edge.Attr("constraint", false)
 	}
 	return edge

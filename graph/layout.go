@@ -13,8 +13,8 @@ type layout struct {
 	nodesep, ranksep float64 // gaps, in inches
 	// parts holds the parts in the order in which they are written for Graphviz and Mermaid, see allParts.
 	parts []partLayout
-	// unranked holds the edges that do not rank one state below the other.
-	unranked map[pair]bool
+	// unranked holds the edges that do not rank one state below the other, by the first state.
+	unranked map[states.State]states.Set
 	// minlen holds the ranks that an edge of the spine spans at least, where that is more than one: an edge that begins in
 	// a part has to pass the other states of the part, unless they are left out.
 	minlen map[pair]int

@@ -79,11 +79,7 @@ func (d Diagram) States() (states.Set, error) {
 	if err != nil {
 		return states.Set{}, err
 	}
-	var shown []states.State
-	for _, n := range m.nodes() {
-		shown = append(shown, n.state)
-	}
-	return states.SetOf(shown...), nil
+	return m.states(), nil
 }
 
 // model checks the diagram and returns its model.
@@ -138,7 +134,15 @@ func (d Diagram) model() (*model, error) {
 	return m, nil
 }
 
-// nodes returns the states of all groups, in Ironic's order.
+// states returns the states of all groups.
+func (m *model) states() (all states.Set) {
+	for _, n := range m.nodes() {
+		all = all.Union(states.SetOf(n.state))
+	}
+	return all
+}
+
+// nodes returns the drawings of the states of all groups, in Ironic's order.
 func (m *model) nodes() []node {
 	var nodes []node
 	for _, g := range m.groups {
@@ -152,16 +156,15 @@ func (m *model) nodes() []node {
 func (d Diagram) rows() []row {
 	var rows []row
 	for t := range d.Table.Transitions() {
-		r := row{Transition: t, cause: causeOf(d.Table, t), taken: slices.Contains(d.Path, t)}
+		change := kept
 		if d.Since != nil && !has(d.Since, t) {
-			r.change = added
+			change = added
 		}
-		rows = append(rows, r)
+		rows = append(rows, row{t, causeOf(d.Table, t), change, slices.Contains(d.Path, t)})
 	}
 	for t := range d.Since.Transitions() {
 		if !has(d.Table, t) {
-			taken := slices.Contains(d.Path, t)
-			rows = append(rows, row{Transition: t, cause: causeOf(d.Since, t), change: removed, taken: taken})
+			rows = append(rows, row{t, causeOf(d.Since, t), removed, slices.Contains(d.Path, t)})
 		}
 	}
 	return rows

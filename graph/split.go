@@ -19,10 +19,7 @@ func (d Diagram) Split() []Diagram {
 	if err != nil || d.Part != "" || len(m.nodes()) <= legible {
 		return []Diagram{d}
 	}
-	shown := states.Set{}
-	for _, n := range m.nodes() {
-		shown = shown.Union(states.SetOf(n.state))
-	}
+	shown := m.states()
 	var all []Diagram
 	if way := shown.Intersect(states.SetOf(spine...)); way.Len() > 0 {
 		first := d
