@@ -37,22 +37,12 @@ func (s *svg) explorerItem(i item) {
 		s.put("<title>", escape(i.title), "</title>")
 	}
 	for _, e := range i.shapes {
-		s.bare(e)
+		s.shape(e, isBare)
 	}
 	s.put("</g>\n")
 }
 
-// bare writes a shape or a text without its colours and fonts, which are in the page's style sheet.
-func (s *svg) bare(e element) {
-	s.put("<", e.XMLName.Local)
-	for _, a := range e.Attrs {
-		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "textLength", "lengthAdjust"}, a.Name.Local) {
-			s.attribute(a.Name.Local, a.Value)
-		}
-	}
-	if e.Text == "" {
-		s.put("/>")
-	} else {
-		s.put(">", escape(e.Text), "</", e.XMLName.Local, ">")
-	}
+// isBare reports whether an attribute has neither a colour nor a font, which are in the page's style sheet.
+func isBare(attribute string) bool {
+	return slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "textLength", "lengthAdjust"}, attribute)
 }

@@ -57,7 +57,7 @@ func (i item) line() ([]point, error) {
 	return line, nil
 }
 
-// outline returns the box around the first shape of a part or a state.
+// outline returns the box around the first shape of a part, a state or the page.
 func (i item) outline() (box, error) {
 	all := noBox()
 	for _, e := range i.shapes {

@@ -19,7 +19,7 @@ const straight = 1
 type plane struct {
 	items    []item
 	words    []box     // the texts
-	outlines []box     // the shapes of parts and states
+	outlines []box     // the shapes of parts and states, which an edge does not have
 	lines    [][]point // of edges
 }
 
@@ -189,17 +189,8 @@ func (p *plane) places(n int) []box {
 func (p *plane) free(n int, at box) bool {
 	const gap = 2
 	wide := box{at.left - gap, at.top - gap, at.right + gap, at.bottom + gap}
-	for o, other := range p.items {
-		if o == n {
-			continue
-		}
-		if wide.meets(p.words[o]) || other.kind() == stateKind && wide.meets(p.outlines[o]) {
-			return false
-		}
-		if other.kind() == partKind && wide.meets(p.outlines[o]) {
-			return false
-		}
-		if slices.ContainsFunc(p.lines[o], wide.has) {
+	for o := range p.items {
+		if o != n && (wide.meets(p.words[o]) || wide.meets(p.outlines[o]) || slices.ContainsFunc(p.lines[o], wide.has)) {
 			return false
 		}
 	}

@@ -60,16 +60,11 @@ func newPainter(width, height int) *painter {
 
 // paint paints a drawing on a canvas of its size.
 func (d *drawing) paint() (*painter, error) {
-	page, err := numbers(d.page.get("points"))
+	page, err := item{shapes: []element{d.page}}.outline()
 	if err != nil {
 		return nil, err
 	}
-	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
-	for i := 1; i < len(page); i += 2 {
-		left, right = min(left, page[i-1]), max(right, page[i-1])
-		top, bottom = min(top, page[i]), max(bottom, page[i])
-	}
-	width, height := (right-left)*pixels, (bottom-top)*pixels
+	width, height := (page.right-page.left)*pixels, (page.bottom-page.top)*pixels
 	if !(width >= 1 && height >= 1 && width*height < 1<<30) {
 		return nil, fmt.Errorf("a page of %v by %v pixels", width, height)
 	}
@@ -78,7 +73,7 @@ func (d *drawing) paint() (*painter, error) {
 	p.Clear()
 	p.SetLineCapButt()
 	p.Scale(pixels, pixels)
-	p.Translate(-left, -top)
+	p.Translate(-page.left, -page.top)
 	var shapes []element
 	for _, i := range d.items {
 		shapes = append(shapes, i.shapes...)

@@ -27,12 +27,11 @@ const (
 // request's verb; and, if the goal cannot be reached, the sign of a failure with a letter for the reason.
 type routeTable struct {
 	*explorer
-	verbs  []string
-	number map[string]int // the index of a text in the explorer's Routes
+	verbs []string
 }
 
 func newRouteTable(x *explorer) *routeTable {
-	t := &routeTable{explorer: x, number: make(map[string]int)}
+	t := &routeTable{explorer: x}
 	for e := range states.AllEvents() {
 		if verb := e.Verb(); verb != "" {
 			t.verbs = append(t.verbs, verb)
@@ -52,13 +51,7 @@ func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 			}
 		}
 		text := strings.Join(routes, ",")
-		n, ok := t.number[text]
-		if !ok {
-			n = len(t.Routes)
-			t.number[text] = n
-			t.Routes = append(t.Routes, text)
-		}
-		numbers = append(numbers, n)
+		numbers = append(numbers, place(&t.Routes, func(other string) bool { return other == text }, text))
 	}
 	return numbers
 }

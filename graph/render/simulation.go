@@ -4,7 +4,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,9 +25,6 @@ type simulation struct {
 	Answers []simulatedAnswer `json:"answers"`
 
 	series int // the number of the current series
-	nodes  map[[2]int]int
-	moves  map[move]int // the place of the latest entry of a move
-	asked  map[string]int
 }
 
 // move is the effect of an input on a node.
@@ -72,7 +68,7 @@ type simulatedAnswer struct {
 
 // newSimulation returns the simulation of all series. numbers are the numbers of the states.
 func newSimulation(numbers map[states.State]int) (*simulation, error) {
-	s := &simulation{series: -1, nodes: map[[2]int]int{}, moves: map[move]int{}, asked: map[string]int{}}
+	s := &simulation{series: -1}
 	for verb := range states.Verbs() {
 		s.Words = append(s.Words, verb)
 	}
@@ -107,11 +103,7 @@ func (s *simulation) addMoves(t *states.Table, numbers map[states.State]int) err
 		if n.Target != states.NoState {
 			key[1] = numbers[n.Target]
 		}
-		if _, known := s.nodes[key]; !known {
-			s.nodes[key] = len(s.Nodes)
-			s.Nodes = append(s.Nodes, key)
-		}
-		return s.nodes[key]
+		return place(&s.Nodes, func(other [2]int) bool { return other == key }, key)
 	}
 	for from := range t.States().All() {
 		s.addMove(move{starts, numbers[from], 0, number(machine.Node{State: from, Target: t.Target(from)})})
@@ -141,13 +133,8 @@ func (s *simulation) addMoves(t *states.Table, numbers map[states.State]int) err
 
 // addMove adds a move of the current series.
 func (s *simulation) addMove(m move) {
-	n, known := s.moves[m]
-	if known && s.Moves[n].Last == s.series-1 {
-		s.Moves[n].Last = s.series
-		return
-	}
-	s.moves[m] = len(s.Moves)
-	s.Moves = append(s.Moves, simulatedMove{m, s.series, s.series})
+	same := func(other simulatedMove) bool { return other.move == m && other.Last == s.series-1 }
+	s.Moves[place(&s.Moves, same, simulatedMove{move: m, First: s.series})].Last = s.series
 }
 
 // addAnswers adds the answers in a state of the current series.
@@ -167,13 +154,10 @@ func (s *simulation) addAnswers(t *states.Table, from states.State, number int) 
 			since = append(since, [2]int{int(v), n})
 		}
 	}
-	key := fmt.Sprint(number, since)
-	if n, known := s.asked[key]; known && s.Answers[n].Last == s.series-1 {
-		s.Answers[n].Last = s.series
-		return nil
+	same := func(other simulatedAnswer) bool {
+		return other.State == number && slices.Equal(other.Since, since) && other.Last == s.series-1
 	}
-	s.asked[key] = len(s.Answers)
-	s.Answers = append(s.Answers, simulatedAnswer{number, since, s.series, s.series})
+	s.Answers[place(&s.Answers, same, simulatedAnswer{State: number, Since: since, First: s.series})].Last = s.series
 	return nil
 }
 

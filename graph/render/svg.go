@@ -80,17 +80,23 @@ func (s *svg) item(i item) {
 // shapes writes shapes as in Graphviz's output, without the font, which is in the style sheet.
 func (s *svg) shapes(shapes []element) {
 	for _, e := range shapes {
-		s.put("<", e.XMLName.Local)
-		for _, a := range e.Attrs {
-			if a.Name.Local != "font-family" {
-				s.attribute(a.Name.Local, a.Value)
-			}
+		s.shape(e, func(attribute string) bool { return attribute != "font-family" })
+		s.put("\n")
+	}
+}
+
+// shape writes a shape or a text with the attributes that keep selects.
+func (s *svg) shape(e element, keep func(attribute string) bool) {
+	s.put("<", e.XMLName.Local)
+	for _, a := range e.Attrs {
+		if keep(a.Name.Local) {
+			s.attribute(a.Name.Local, a.Value)
 		}
-		if e.Text == "" {
-			s.put("/>\n")
-		} else {
-			s.put(">", escape(e.Text), "</", e.XMLName.Local, ">\n")
-		}
+	}
+	if e.Text == "" {
+		s.put("/>")
+	} else {
+		s.put(">", escape(e.Text), "</", e.XMLName.Local, ">")
 	}
 }
 
