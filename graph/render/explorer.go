@@ -118,6 +118,9 @@ func newExplorer(d, all graph.Diagram) (*explorer, error) {
 	x := &explorer{Start: openingOf(d), Goals: slices.Collect(plan.AllGoals()), numbers: make(map[states.State]int)}
 	for e := range states.AllEvents() {
 		x.Events = append(x.Events, exploredEvent{e.String(), e.Description()})
+		if verb := e.Verb(); verb != "" {
+			x.Verbs = append(x.Verbs, verb)
+		}
 	}
 	for n, s := range doc.States {
 		x.numbers[s.State] = n
@@ -129,7 +132,6 @@ func newExplorer(d, all graph.Diagram) (*explorer, error) {
 			Through: x.numbersOf(through), End: x.numbers[end],
 		})
 	}
-	routes := newRouteTable(x)
 	for s := range states.AllSeries() {
 		doc, err := readDocument(graph.Diagram{Table: s.Table()})
 		if err != nil {
@@ -140,12 +142,11 @@ func newExplorer(d, all graph.Diagram) (*explorer, error) {
 		table.Transitions = x.addTransitions(doc)
 		table.Begins = x.versionsOf(table.Transitions)
 		for _, v := range table.Begins {
-			table.Plans = append(table.Plans, routes.plans(s.Table(), states.APIVersion(v)))
+			table.Plans = append(table.Plans, x.plans(s.Table(), states.APIVersion(v)))
 		}
 		x.Series = append(x.Series, table)
 	}
 	x.addShown()
-	x.Verbs = routes.verbs
 	x.Simulation, err = newSimulation(x.numbers)
 	return x, err
 }

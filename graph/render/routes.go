@@ -11,8 +11,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The signs of a route beside the letters of verbs. view.js of the explorer has the texts of the upper-case letters
-// (needs), and explains the reason for a version, too; its model.js splits a route.
+// A route of the page, as package plan computes it, is a text: the permissions that it needs, as upper-case letters; a
+// lower-case letter for each request's verb; and, if the goal cannot be reached, the sign of a failure with a letter for
+// the reason. These are the signs beside the letters of verbs. view.js of the explorer has the texts of the upper-case
+// letters (needs), and explains the reason for a version, too; its model.js splits a route.
 const (
 	needsDestroy  = "D" // the permission to destroy a workload
 	needsRetry    = "R" // the permission to retry failed work
@@ -22,36 +24,18 @@ const (
 	failedVersion = "v" // a higher API version is needed
 )
 
-// A routeTable computes the page's routes with package plan. A route is a text: the
-// permissions that it needs, as upper-case letters; a lower-case letter for each
-// request's verb; and, if the goal cannot be reached, the sign of a failure with a letter for the reason.
-type routeTable struct {
-	*explorer
-	verbs []string
-}
-
-func newRouteTable(x *explorer) *routeTable {
-	t := &routeTable{explorer: x}
-	for e := range states.AllEvents() {
-		if verb := e.Verb(); verb != "" {
-			t.verbs = append(t.verbs, verb)
-		}
-	}
-	return t
-}
-
 // plans returns, for each goal, the index of the routes that a version permits.
-func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
+func (x *explorer) plans(table *states.Table, v states.APIVersion) []int {
 	var numbers []int
-	for _, goal := range t.Goals {
-		routes := make([]string, len(t.States))
-		for s, n := range t.numbers {
+	for _, goal := range x.Goals {
+		routes := make([]string, len(x.States))
+		for s, n := range x.numbers {
 			if table.States().Has(s) {
-				routes[n] = t.route(table, s, goal, v)
+				routes[n] = x.route(table, s, goal, v)
 			}
 		}
 		text := strings.Join(routes, ",")
-		numbers = append(numbers, place(&t.Routes, func(other string) bool { return other == text }, text))
+		numbers = append(numbers, place(&x.Routes, func(other string) bool { return other == text }, text))
 	}
 	return numbers
 }
@@ -68,10 +52,10 @@ func permissions(p plan.Policy) (letters string) {
 }
 
 // route returns the route under the strictest policy that reaches the goal.
-func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
+func (x *explorer) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
 	failure := ""
 	for _, policy := range plan.Policies(1) {
-		requests, hold, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: policy})
+		requests, hold, reason := x.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: policy})
 		if reason == "" {
 			return permissions(policy) + hold + requests
 		}
@@ -82,7 +66,7 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 
 // follow executes a plan as if all work succeeds and work on hold is resumed. It returns
 // the requests, needsUnhold if work was on hold, and the reason if the goal was not reached.
-func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, hold, reason string) {
+func (x *explorer) follow(table *states.Table, from states.State, desired plan.Desired) (requests, hold, reason string) {
 	route, err := plan.Route(table, machine.Node{State: from}, desired)
 	if err != nil {
 		return "", "", failedNoRoute
@@ -93,7 +77,7 @@ func (t *routeTable) follow(table *states.Table, from states.State, desired plan
 			hold = needsUnhold
 		}
 		if step.Verb != "" {
-			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
+			requests += string(rune('a' + slices.Index(x.Verbs, step.Verb)))
 		}
 		last = step
 	}
