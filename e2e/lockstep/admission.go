@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -177,12 +178,10 @@ func (s situation) columns() columns {
 }
 
 // node returns the situation as a node of ironstate. No conductor does its work.
-func (s situation) node() (*conductor.Node, error) {
+func (s situation) node() *conductor.Node {
 	record := s.record()
 	n := &conductor.Node{}
-	if err := into(n, record); err != nil {
-		return nil, err
-	}
+	into(n, record)
 	n.Driver, n.ConductorGroup, n.Claim, n.Interfaces = "fake-hardware", elsewhere, n.Reservation, map[string]string{}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = s.at.State, s.at.Target, s.at.LastError
 	for name, value := range record {
@@ -190,30 +189,25 @@ func (s situation) node() (*conductor.Node, error) {
 			n.Interfaces[kind] = value.(string)
 		}
 	}
-	return n, nil
+	return n
 }
 
 // objectOf returns the object of a list as ironstate has it, without a node; nil without a list.
-func objectOf(list string) (o conductor.Object, err error) {
+func objectOf(list string) (o conductor.Object) {
 	switch list {
 	case "":
-		return nil, nil
+		return nil
 	case "ports":
 		o = &conductor.Port{}
 	default:
 		o = &conductor.VolumeConnector{}
 	}
-	return o, into(o, admissionTable.Objects[list])
+	into(o, admissionTable.Objects[list])
+	return o
 }
 
 // into decodes columns into a record.
-func into(record any, from columns) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, record)
-}
+func into(record any, from columns) { must.OK(json.Unmarshal(must.Get(json.Marshal(from)), record)) }
 
 // lockAtOnce makes Ironic answer that a node is locked without a retry.
 var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"}
@@ -221,7 +215,7 @@ var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"
 // compareAdmission returns the comparisons of admissionTable. They need an Ironic with the option lockAtOnce.
 func compareAdmission() (compares []compare) {
 	for _, c := range admissionTable.Comparisons {
-		compares = append(compares, c.compare)
+		compares = append(compares, named(c.title(), c.compare))
 	}
 	return compares
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
@@ -21,28 +22,22 @@ import (
 func (c admissionComparison) title() string { return "admission: " + c.Name }
 
 // compare compares Ironic, ironstate's API, package admission and, for some comparisons, package plan.
-func (c admissionComparison) compare(ctx context.Context, i *Ironic) (Comparison, error) {
-	a := admitting{Comparison: Comparison{Name: c.title()}, of: c, ironic: i}
-	var err error
-	if a.service, err = startScripted(ctx, i.Series); err != nil {
-		return a.Comparison, err
-	}
+func (c admissionComparison) compare(result *Comparison, ctx context.Context, i *Ironic) {
+	a := admitting{Comparison: result, of: c, ironic: i, service: startScripted(ctx, i.Series)}
 	defer a.service.Close()
 	for s, q := range c.trials(i.Installation) {
 		a.number++
 		if a.number > 1 && c.With != nil && i.sample.leavesOut() { // a sample has the first in any case, and single requests
 			continue
 		}
-		if err := a.try(ctx, s, q); err != nil {
-			return a.Comparison, err
-		}
+		a.try(ctx, s, q)
 	}
-	return a.Comparison, a.deleteNode(ctx)
+	a.deleteNode(ctx)
 }
 
 // admitting is an admissionComparison that is made.
 type admitting struct {
-	Comparison
+	*Comparison
 	of      admissionComparison
 	ironic  *Ironic
 	service *scripted
@@ -51,53 +46,35 @@ type admitting struct {
 }
 
 // newNode creates Ironic's node, with its object.
-func (a *admitting) newNode(ctx context.Context) (err error) {
+func (a *admitting) newNode(ctx context.Context) {
 	list := a.of.Object
-	if a.uuid, err = a.ironic.newNode(ctx); err != nil || list == "" {
-		return err
+	if a.uuid = a.ironic.newNode(ctx); list == "" {
+		return
 	}
 	body := maps.Clone(admissionTable.Objects[list])
 	body["node_uuid"] = a.uuid
-	answer, err := a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body)
-	if err == nil && answer.Status != http.StatusCreated {
-		err = fmt.Errorf("lockstep: create %s: %s", list, answer.Fault)
-	}
-	return err
+	must.Get(a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body)).want(http.StatusCreated, "create %s", list)
 }
 
 // deleteNode deletes Ironic's node, if it has one, with its object: an instance has one node, and an address one port.
-func (a *admitting) deleteNode(ctx context.Context) error {
-	if a.uuid == "" {
-		return nil
+func (a *admitting) deleteNode(ctx context.Context) {
+	if a.uuid != "" {
+		a.ironic.database.write(a.uuid, situation{at: a.ironic.inState(states.Enroll)}.columns())
+		must.Get(a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid)).want(http.StatusNoContent, "delete a node")
 	}
-	if _, err := a.ironic.database.write(a.uuid, situation{at: a.ironic.inState(states.Enroll)}.columns()); err != nil {
-		return err
-	}
-	answer, err := a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid)
-	if err == nil && answer.Status != http.StatusNoContent {
-		err = fmt.Errorf("lockstep: delete a node: %s", answer.Fault)
-	}
-	return err
 }
 
 // try makes a request in a situation, and compares the statuses of all and the texts of the two APIs. The node of
 // ironstate is created for the request and removed after it. Ironic's node remains for the next one, unless a request
 // deletes it or its object.
-func (a *admitting) try(ctx context.Context, s situation, q request) (err error) {
+func (a *admitting) try(ctx context.Context, s situation, q request) {
 	if a.uuid == "" {
-		if err := a.newNode(ctx); err != nil {
-			return err
-		}
+		a.newNode(ctx)
 	}
-	if _, err := a.ironic.database.write(a.uuid, s.columns()); err != nil {
-		return err
-	}
-	object, err := objectOf(a.of.Object)
-	if err != nil {
-		return err
-	}
+	a.ironic.database.write(a.uuid, s.columns())
+	object := objectOf(a.of.Object)
 	body, _ := json.Marshal(q.Body) // it was JSON
-	send := func(client *Client, uuid string) (string, int, error) {
+	send := func(client *Client, uuid string) (string, int) {
 		path := strings.ReplaceAll(a.of.Path, "NODE", uuid)
 		if object != nil {
 			path = strings.ReplaceAll(path, "OBJECT", object.Meta().UUID)
@@ -106,32 +83,18 @@ func (a *admitting) try(ctx context.Context, s situation, q request) (err error)
 		if q.Body != nil {
 			content = json.RawMessage(strings.ReplaceAll(string(body), "NUMBER", fmt.Sprintf("%02x:%02x", a.number>>8, a.number&255)))
 		}
-		answer, err := client.send(ctx, a.ironic.newest(), a.of.Method, path, content)
-		return answered(answer, uuid), answer.Status, err
+		answer := must.Get(client.send(ctx, a.ironic.newest(), a.of.Method, path, content))
+		return answered(answer, uuid), answer.Status
 	}
-	want, status, err := send(a.ironic.Client, a.uuid)
-	if err != nil {
-		return err
-	}
-	n, err := s.node()
-	if err != nil {
-		return err
-	}
-	if n, err = a.service.conductor.CreateNode(ctx, n); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.service.forget(ctx, conductor.KindNode, n.UUID)) }()
+	want, status := send(a.ironic.Client, a.uuid)
+	n := must.Get(a.service.conductor.CreateNode(ctx, s.node()))
+	defer a.service.forget(ctx, conductor.KindNode, n.UUID)
 	if object != nil {
 		object.Meta().NodeUUID = n.UUID
-		if _, err := a.service.conductor.CreateObject(ctx, object); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, a.service.forget(ctx, object.Kind(), object.Meta().UUID)) }()
+		must.Get(a.service.conductor.CreateObject(ctx, object))
+		defer a.service.forget(ctx, object.Kind(), object.Meta().UUID)
 	}
-	got, _, err := send(a.service.Client, n.UUID)
-	if err != nil {
-		return err
-	}
+	got, _ := send(a.service.Client, n.UUID)
 	what := fmt.Sprintf("%s %s %s %v", a.of.Method, a.of.Path, body, s)
 	a.compare(want, got, "%s, of ironstate's API", what)
 	if decide := rules[a.of.Rule]; decide != nil {
@@ -149,40 +112,32 @@ func (a *admitting) try(ctx context.Context, s situation, q request) (err error)
 		a.uuid = ""
 	}
 	if a.of.Plan {
-		return a.comparePlan(what, s, q, n, status == a.of.Accepted)
+		a.comparePlan(what, s, q, n, status == a.of.Accepted)
 	}
-	return nil
 }
 
 // comparePlan compares whether the API accepts a request with whether [plan.Next] sends it for a goal whose plan begins
 // with it, or finds the node deletable. It leaves out what the API does not know: a plan destroys no workload if a
 // later request is refused. A reservation, which ends, makes no node one that is not deletable.
-func (a *admitting) comparePlan(what string, s situation, q request, n *conductor.Node, accepted bool) error {
+func (a *admitting) comparePlan(what string, s situation, q request, n *conductor.Node, accepted bool) {
 	f := n.Fields()
 	fields := plan.NodeFields{
 		Maintenance: f.Maintenance, Fault: n.Fault, Protected: f.Protected, Retired: f.Retired, Associated: f.Associated, Reserved: f.Reserved,
 	}
 	if q.word == "" {
-		step, err := a.ironic.nextWith(s.at.State, plan.Deletable, fields)
+		step := a.ironic.nextWith(s.at.State, plan.Deletable, fields)
 		if !f.Reserved {
 			a.compare(accepted, step.Action == plan.Done, "%s, of package plan", what)
 		}
-		return err
+		return
 	}
 	for goal := range plan.AllGoals() {
-		begins, err := a.ironic.nextWith(s.at.State, goal, plan.NodeFields{})
-		if err != nil {
-			return err
-		}
-		step, err := a.ironic.nextWith(s.at.State, goal, fields)
-		if err != nil {
-			return err
-		}
+		begins := a.ironic.nextWith(s.at.State, goal, plan.NodeFields{})
+		step := a.ironic.nextWith(s.at.State, goal, fields)
 		if begins.Action == plan.Send && begins.Verb == q.word && step.Verb == q.word {
 			a.compare(accepted, step.Action == plan.Send, "%s, of package plan for %v", what, goal)
 		}
 	}
-	return nil
 }
 
 // answered returns the status and the first line of the text of an answer, with NODE for the UUID of the node and

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -24,10 +25,7 @@ type Client struct {
 }
 
 func newClient(endpoint string) *Client {
-	return &Client{
-		endpoint: endpoint,
-		http:     &http.Client{Transport: &http.Transport{}},
-	}
+	return &Client{endpoint: endpoint, http: &http.Client{Transport: &http.Transport{}}}
 }
 
 func (c *Client) close() { c.http.CloseIdleConnections() }
@@ -37,6 +35,13 @@ type Answer struct {
 	Status int
 	Fault  string // the text of a refusal
 	Body   []byte
+}
+
+// want ends the check unless the answer has the wanted status. The text says what was requested.
+func (a Answer) want(status int, format string, args ...any) {
+	if a.Status != status {
+		must.Failf("lockstep: %s: %d %s", fmt.Sprintf(format, args...), a.Status, a.Fault)
+	}
 }
 
 // Node is the compared part of a node in the API's answers.

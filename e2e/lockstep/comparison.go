@@ -9,34 +9,59 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
 // A compare makes one comparison on an Ironic.
 type compare = func(context.Context, *Ironic) (Comparison, error)
 
+// named returns a comparison with a name. The function that makes it ends it by package must if it cannot go on.
+func named(name string, ask func(*Comparison, context.Context, *Ironic)) compare {
+	return func(ctx context.Context, i *Ironic) (c Comparison, err error) {
+		c.Name = name
+		err = must.Catch(func() { ask(&c, ctx, i) })
+		return c, err
+	}
+}
+
 // compareEvery are the comparisons with fake hardware that ask in every state, which takes minutes.
 var compareEvery = []compare{
 	compareRequests,
-	compareUpdates,
+	named("API: updating the record in every state", (*Comparison).updates),
 }
 
-// compareFake are the other comparisons with fake hardware, except the random lives. The last
-// one restarts its Ironic.
+// compareFake are the other comparisons with fake hardware, except the random lives.
 var compareFake = []compare{
-	compareCleaning,
-	compareCreation,
-	compareDisplay,
+	named("API: providing a node with and without automated cleaning", (*Comparison).cleaning),
+	named("API: the state of a new node", (*Comparison).creation),
+	named("API: the state that a client is shown", (*Comparison).display),
 	compareFilter,
-	comparePowerRequests,
+	named("API: power requests, and the power state recorded after them", (*Comparison).powerRequests),
 	compareTakeOver,
-	compareRecovery,
+	compareRecovery, // restarts its Ironic
 }
+
+// Names of comparisons that have intended differences.
+const (
+	recoveryName = "conductor: nodes after its death"
+	stepsName    = "conductor: built-in steps of a manual cleaning"
+	powerName    = "power sync over IPMI: recorded power, hardware, maintenance, fault and last error"
+)
+
+var (
+	compareRequests = named("API: status and reason of every request for a provision state", (*Comparison).requests)
+	compareFilter   = named("API: listing by state", (*Comparison).filter)
+	compareTakeOver = named("conductor: nodes of another conductor after its death", (*Comparison).takeOver)
+	compareRecovery = named(recoveryName, (*Comparison).recovery)
+	compareTables   = named("conductor: state, target, last error and notification of every event", (*Comparison).tables)
+	compareSteps    = named(stepsName, (*Comparison).steps)
+)
 
 // compareIPMI are the comparisons with BMCs.
 var compareIPMI = []compare{
-	compareVerification,
-	comparePower,
+	named("verification over IPMI, right and wrong password", (*Comparison).verification),
+	named(powerName, (*Comparison).power),
 }
 
 // Comparison is the result of giving the same inputs to Ironic and to this module.
@@ -70,6 +95,14 @@ func newSample(seed uint64, oneIn int) sample {
 
 // leavesOut reports whether the next input is left out.
 func (s sample) leavesOut() bool { return s.oneIn > 1 && s.random.IntN(s.oneIn) != 0 }
+
+// add counts a number of comparisons, and records the difference that they have found, nil for none.
+func (c *Comparison) add(found *Difference, compared int) {
+	c.Compared += compared
+	if found != nil {
+		c.Differences = append(c.Differences, *found)
+	}
+}
 
 // compare counts a comparison and records a difference between the two answers. It
 // compares the answers with ==, and formats the answers and the input only if they

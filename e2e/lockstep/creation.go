@@ -5,95 +5,75 @@ package lockstep
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
-// compareCreation creates a node at every API version and at one above the highest. It
+// creation creates a node at every API version and at one above the highest. It
 // compares the stored state with [states.APIVersion.InitialState] and the state in the
 // answer with [states.Created].
-func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: the state of a new node"}
+func (c *Comparison) creation(ctx context.Context, i *Ironic) {
 	for v := states.APIVersion(1); v <= i.newest(); v++ {
-		node, answer, err := i.Client.Create(ctx, v, map[string]any{"driver": "fake-hardware"})
-		if err != nil {
-			return c, err
-		}
-		if answer.Status != http.StatusCreated {
-			return c, fmt.Errorf("lockstep: create a node at %v: %s", v, answer.Fault)
-		}
-		r, err := i.database.read(node.UUID)
-		if err != nil {
-			return c, err
-		}
-		c.compare(r.State, v.InitialState(), "stored of a node created at %v", v)
+		node := i.created(ctx, v, map[string]any{"driver": "fake-hardware"})
+		c.compare(i.database.read(node.UUID).State, v.InitialState(), "stored of a node created at %v", v)
 		shown, _ := states.Created(v, i.newest())
 		c.compare(node.State, shown, "shown of a node created at %v", v)
 	}
 	if i.Newer { // it has the next version
-		return c, nil
+		return
 	}
 	_, answer, err := i.Client.Create(ctx, i.newest()+1, map[string]any{"driver": "fake-hardware"})
+	must.OK(err)
 	c.compare(answer.Status, http.StatusNotAcceptable, "a node created at %v", i.newest()+1)
-	return c, err
+}
+
+// created creates a node.
+func (i *Ironic) created(ctx context.Context, v states.APIVersion, node map[string]any) Node {
+	n, answer, err := i.Client.Create(ctx, v, node)
+	must.OK(err)
+	answer.want(http.StatusCreated, "create a node at %v", v)
+	return n
 }
 
 // showChanges are the versions before and after each change of a displayed state, without the newest one.
 var showChanges = []states.APIVersion{1, 2, 3, 38, 39, 40}
 
-// compareDisplay gets a node in every state and compares the displayed state with
+// display gets a node in every state and compares the displayed state with
 // [states.APIVersion.Show]. It compares a state that some version displays as another
 // one at every version, and the other states at showChanges and the newest one.
-func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: the state that a client is shown"}
-	uuid, err := i.newNode(ctx)
-	if err != nil {
-		return c, err
-	}
+func (c *Comparison) display(ctx context.Context, i *Ironic) {
+	uuid := i.newNode(ctx)
 	for state := range i.table().States().All() {
-		if _, err := i.database.write(uuid, columnsOf(i.inState(state))); err != nil {
-			return c, err
-		}
+		i.database.write(uuid, columnsOf(i.inState(state)))
 		for v := states.APIVersion(1); v <= i.newest(); v++ {
 			hidden := state == states.Available || state == states.InspectWait
 			if !hidden && v != i.newest() && !slices.Contains(showChanges, v) {
 				continue
 			}
 			node, answer, err := i.Client.Show(ctx, v, uuid)
-			if err != nil {
-				return c, err
-			}
+			must.OK(err)
 			c.compare(answer.Status, http.StatusOK, "status of a node in %v at %v", state, v)
 			c.compare(node.State, v.Show(state), "shown of a node in %v at %v", state, v)
 		}
 	}
-	return c, nil
 }
 
 // minFilter is the version from which nodes can be listed by provision state.
 const minFilter states.APIVersion = 9
 
-// compareFilter creates a node in each state and lists the nodes by state, at API versions
+// filter creates a node in each state and lists the nodes by state, at API versions
 // below and above minFilter. A list must have the node in its state and none in another.
-func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: listing by state"}
+func (c *Comparison) filter(ctx context.Context, i *Ironic) {
 	nodes := make(map[states.State]string)
 	for state := range i.table().States().All() {
-		uuid, err := i.nodeIn(ctx, i.inState(state), nil)
-		if err != nil {
-			return c, err
-		}
-		nodes[state] = uuid
+		nodes[state] = i.nodeIn(ctx, i.inState(state), nil)
 	}
 	for state := range states.AllStates() {
 		for _, v := range []states.APIVersion{1, 2, minFilter - 1, minFilter, minFilter + 1, 38, 39, i.newest()} {
-			answer, err := i.Client.List(ctx, v, state.String())
-			if err != nil {
-				return c, err
-			}
+			answer := must.Get(i.Client.List(ctx, v, state.String()))
 			want := http.StatusOK
 			switch {
 			case v < minFilter:
@@ -107,7 +87,6 @@ func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
 			}
 		}
 	}
-	return c, nil
 }
 
 // compareListed expects that the list of a state has the node in that state, displayed

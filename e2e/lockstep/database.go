@@ -5,8 +5,8 @@ package lockstep
 import (
 	_ "embed"
 	"errors"
-	"fmt"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -63,42 +63,26 @@ func columnsOf(node machine.Node) columns {
 }
 
 // read returns a node's row.
-func (d *database) read(uuid string) (row, error) { return d.write(uuid, nil) }
+func (d *database) read(uuid string) row { return d.write(uuid, nil) }
 
 // write waits until the node is not reserved, writes the columns and returns the new
 // row.
-func (d *database) write(uuid string, set columns) (row, error) {
-	var r row
-	err := d.ask(map[string]any{"uuid": uuid, "set": set}, &r)
-	if err == nil && r.Error != "" {
-		err = errors.New(r.Error)
-	}
-	if err != nil {
-		return row{}, fmt.Errorf("lockstep: node %s in the database: %w", uuid, err)
-	}
-	return r, nil
-}
-
-// addConductor adds a conductor that has died.
-func (d *database) addConductor(name string) error {
-	return d.tell(map[string]any{"dead": name}, "add a conductor")
+func (d *database) write(uuid string, set columns) row {
+	return d.ask(map[string]any{"uuid": uuid, "set": set}, "node %s in the database", uuid)
 }
 
 // Wipe removes all records from Ironic's database, except its conductor's. No node
 // may have work.
 func (i *Ironic) Wipe() error {
-	return i.database.tell(map[string]any{"wipe": true}, "remove all records")
+	return must.Catch(func() { i.database.ask(map[string]any{"wipe": true}, "remove all records") })
 }
 
-// tell asks what is answered without data.
-func (d *database) tell(question any, what string) error {
-	var answer struct{ Error string }
-	err := d.ask(question, &answer)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
+// ask asks a question, whose answer may be without a row. The text says what for.
+func (d *database) ask(question any, format string, args ...any) (r row) {
+	err := d.python.ask(question, &r)
+	if err == nil && r.Error != "" {
+		err = errors.New(r.Error)
 	}
-	if err != nil {
-		return fmt.Errorf("lockstep: %s: %w", what, err)
-	}
-	return nil
+	must.OKf(err, "lockstep: "+format, args...)
+	return r
 }

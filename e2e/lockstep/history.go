@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -42,21 +43,23 @@ func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) 
 const historyTimeout = 5 * time.Minute
 
 // compareHistories compares the histories of the node.
-func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {
+func (l *life) compareHistories(ctx context.Context, what string) *Difference {
 	deadline := time.Now().Add(historyTimeout)
-	return sleep.Until(ctx, 10*time.Millisecond, func() (*Difference, bool, error) {
-		want, err := l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid)
-		if err != nil {
-			return nil, false, err
-		}
-		got, err := l.service.Client.History(ctx, l.ironic.newest(), l.uuid)
-		if err != nil {
-			return nil, false, err
-		}
+	return await(ctx, 10*time.Millisecond, func() (*Difference, bool) {
+		want := must.Get(l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid))
+		got := must.Get(l.service.Client.History(ctx, l.ironic.newest(), l.uuid))
 		if slices.Equal(want, got) {
-			return nil, true, nil
+			return nil, true
 		}
 		found := &Difference{what + ", history", fmt.Sprint(want), fmt.Sprint(got)}
-		return found, len(want) == len(got) || time.Now().After(deadline), nil
+		return found, len(want) == len(got) || time.Now().After(deadline)
 	})
+}
+
+// await calls f until it reports true, and returns its value. It pauses between two calls.
+func await[T any](ctx context.Context, pause time.Duration, f func() (T, bool)) T {
+	return must.Get(sleep.Until(ctx, pause, func() (T, bool, error) {
+		value, done := f()
+		return value, done, nil
+	}))
 }

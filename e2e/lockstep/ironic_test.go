@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -24,8 +25,7 @@ func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
 	first, second := start(t, Options{}), start(t, Options{Config: "[DEFAULT]\nhost = second\n"})
 	require.NotEqual(t, first.Endpoint(), second.Endpoint())
 	for host, i := range map[string]*Ironic{HostName: first, "second": second} {
-		uuid, err := i.newNode(t.Context())
-		require.NoError(t, err)
+		uuid := i.newNode(t.Context())
 		node, answer, err := i.Client.Show(t.Context(), i.newest(), uuid)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, answer.Status)
@@ -111,10 +111,7 @@ func TestAPythonThatFailsIsAnError(t *testing.T) {
 
 func TestTheDatabaseRefusesUnknownNodesAndColumns(t *testing.T) {
 	i := start(t, Options{})
-	_, err := i.database.read("no such node")
-	require.Error(t, err)
-	uuid, err := i.newNode(t.Context())
-	require.NoError(t, err)
-	_, err = i.database.write(uuid, columns{"no_such_column": 1})
-	require.ErrorContains(t, err, "no_such_column")
+	require.Error(t, must.Catch(func() { i.database.read("no such node") }))
+	uuid := i.newNode(t.Context())
+	require.ErrorContains(t, must.Catch(func() { i.database.write(uuid, columns{"no_such_column": 1}) }), "no_such_column")
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -41,165 +41,115 @@ type life struct {
 }
 
 // beginLife creates a node in a stable or failed state on all three systems.
-func (i *Ironic) beginLife(ctx context.Context, s *scripted, from states.State) (*life, error) {
+func (i *Ironic) beginLife(ctx context.Context, s *scripted, from states.State) *life {
 	at := i.inState(from)
-	uuid, err := i.nodeIn(ctx, at, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(s.newNode(ctx, uuid, ""), s.put(ctx, uuid, at)); err != nil {
-		return nil, err
-	}
-	m, err := machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid})
-	if err != nil {
-		return nil, err
-	}
-	return &life{ironic: i, service: s, uuid: uuid, machine: m, seen: []machine.Node{at}, compared: 1}, nil
+	uuid := i.nodeIn(ctx, at, nil)
+	s.newNode(ctx, uuid, "")
+	s.put(ctx, uuid, at)
+	m := must.Get(machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid}))
+	return &life{ironic: i, service: s, uuid: uuid, machine: m, seen: []machine.Node{at}, compared: 1}
 }
 
 // request requests a provision state on all systems and waits for the end of the work
 // that the request starts. It returns the first difference, or nil.
-func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
+func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) *Difference {
 	from := l.machine.Node()
 	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
-	if err := l.setOutcome(ctx, outcome); err != nil {
-		return nil, err
-	}
+	l.setOutcome(ctx, outcome)
 	if word == "rebuild" {
-		if err := l.setImage(ctx); err != nil {
-			return nil, err
-		}
+		l.setImage(ctx)
 	}
-	answer, err := l.ironic.request(ctx, v, l.uuid, word)
-	if err != nil {
-		return nil, err
-	}
-	refused, err := l.decide(ctx, word, v)
-	if err != nil {
-		return nil, err
-	}
+	answer := l.ironic.request(ctx, v, l.uuid, word)
+	refused := l.decide(ctx, word, v)
 	if want, got := describe(answer), describeError(refused); want != got {
-		return &Difference{what, want, got}, nil
+		return &Difference{what, want, got}
 	}
-	got, err := l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word))
-	if err != nil {
-		return nil, err
-	}
+	got := must.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
 	if want, got := describe(answer), describe(got); want != got {
-		return &Difference{what + ", of ironstate's API", want, got}, nil
+		return &Difference{what + ", of ironstate's API", want, got}
 	}
 	if refused != nil {
 		return l.compare(ctx, what)
 	}
 	if err := l.work(ctx, outcome); err != nil {
-		return &Difference{what, "accepted", err.Error()}, nil
+		return &Difference{what, "accepted", err.Error()}
 	}
 	return l.settle(ctx, what)
 }
 
 // decide returns the refusal of a request by package admission or the machine, nil if it is
 // accepted. The fields other than the state come from the record in ironstate.
-func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (refused, err error) {
-	n, err := l.service.conductor.Node(ctx, l.uuid)
-	if err != nil {
-		return nil, err
-	}
+func (l *life) decide(ctx context.Context, word string, v states.APIVersion) error {
+	n := must.Get(l.service.conductor.Node(ctx, l.uuid))
 	if _, refused := l.service.conductor.Rules().Provision(n.Fields(), word, v); refused != nil {
-		return refused, nil
+		return refused
 	}
-	return l.machine.Request(ctx, word, v), nil
+	return l.machine.Request(ctx, word, v)
 }
 
 // maintain puts the node into maintenance, or ends its maintenance, as a client does.
-func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
+func (l *life) maintain(ctx context.Context, on bool) *Difference {
 	what := fmt.Sprintf("maintenance: %v", on)
-	if err := l.setOutcome(ctx, Done); err != nil {
-		return nil, err
-	}
-	var answers [2]Answer
-	for i, client := range []*Client{l.ironic.Client, l.service.Client} {
-		answer, err := client.Maintain(ctx, l.ironic.newest(), l.uuid, on)
-		if err != nil {
-			return nil, err
-		}
-		answers[i] = answer
-	}
-	if want, got := describe(answers[0]), describe(answers[1]); want != got {
-		return &Difference{what + ", of ironstate's API", want, got}, nil
+	l.setOutcome(ctx, Done)
+	want := describe(must.Get(l.ironic.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
+	got := describe(must.Get(l.service.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
+	if want != got {
+		return &Difference{what + ", of ironstate's API", want, got}
 	}
 	return l.compare(ctx, what)
 }
 
 // call resumes the node's work, which waits for a call.
-func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
+func (l *life) call(ctx context.Context, outcome Outcome) *Difference {
 	if outcome == Wait {
 		outcome = Done
 	}
 	from := l.machine.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
-	if err := l.setOutcome(ctx, outcome); err != nil {
-		return nil, err
-	}
-	answer, err := l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid)
-	if err != nil {
-		return nil, err
-	}
+	l.setOutcome(ctx, outcome)
+	answer := must.Get(l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid))
 	if answer.Status >= http.StatusBadRequest {
-		return nil, fmt.Errorf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
+		must.Failf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
 	if err := errors.Join(l.resume(ctx, outcome), l.service.call(ctx, l.uuid, outcome)); err != nil {
-		return &Difference{what, "accepted", err.Error()}, nil
+		return &Difference{what, "accepted", err.Error()}
 	}
 	return l.settle(ctx, what)
 }
 
 // expire makes the node's wait time out. A node in maintenance does not time out.
-func (l *life) expire(ctx context.Context) (*Difference, error) {
+func (l *life) expire(ctx context.Context) *Difference {
 	const age = 24 * time.Hour
 	from := l.machine.Node()
 	lastError, ok := from.TimedOut(age, machine.DefaultTimeouts())
 	if !ok {
-		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
+		must.Failf("lockstep: a node in %v does not time out", from.State)
 	}
-	if found, err := l.maintain(ctx, false); found != nil || err != nil {
-		return found, err
+	if found := l.maintain(ctx, false); found != nil {
+		return found
 	}
-	past := time.Now().UTC().Add(-age).Format(time.DateTime)
-	waiting := columns{"provision_updated_at": past, "inspection_started_at": past}
-	if _, err := l.ironic.database.write(l.uuid, waiting); err != nil {
-		return nil, err
-	}
-	l.since = past
+	past := time.Now().UTC().Add(-age)
+	l.since = past.Format(time.DateTime)
+	l.ironic.database.write(l.uuid, columns{"provision_updated_at": l.since, "inspection_started_at": l.since})
 	what := fmt.Sprintf("a timeout in %v", from.State)
 	if err := l.machine.Report(ctx, states.EventFail, lastError); err != nil {
-		return &Difference{what, "fails", err.Error()}, nil
+		return &Difference{what, "fails", err.Error()}
 	}
-	if err := l.service.expire(ctx, l.uuid, age); err != nil {
-		return nil, err
-	}
+	l.service.update(ctx, l.uuid, func(n *conductor.Node) { n.ProvisionUpdatedAt = &past })
 	return l.settle(ctx, what)
 }
 
 // setOutcome sets the outcome of the next work, and resets the time of the last move.
-func (l *life) setOutcome(ctx context.Context, outcome Outcome) error {
+func (l *life) setOutcome(ctx context.Context, outcome Outcome) {
 	l.since = ""
-	if err := l.service.setOutcome(ctx, l.uuid, outcome); err != nil {
-		return err
-	}
-	_, err := l.ironic.database.write(l.uuid, columns{
-		"extra":                fmt.Sprintf(`{"outcome": %q}`, outcome),
-		"provision_updated_at": nil,
-	})
-	return err
+	l.service.update(ctx, l.uuid, func(n *conductor.Node) { n.Extra = map[string]any{"outcome": string(outcome)} })
+	l.ironic.database.write(l.uuid, columns{"extra": fmt.Sprintf(`{"outcome": %q}`, outcome), "provision_updated_at": nil})
 }
 
 // setImage gives the node its image again: the end of an instance has removed it.
-func (l *life) setImage(ctx context.Context) error {
-	_, err := l.service.conductor.UpdateNode(ctx, l.uuid, func(n *conductor.Node) error { n.InstanceInfo = withImage(); return nil })
-	if err == nil {
-		_, err = l.ironic.database.write(l.uuid, columns{"instance_info": columnsOf(machine.Node{})["instance_info"]})
-	}
-	return err
+func (l *life) setImage(ctx context.Context) {
+	l.service.update(ctx, l.uuid, func(n *conductor.Node) { n.InstanceInfo = withImage() })
+	l.ironic.database.write(l.uuid, columns{"instance_info": columnsOf(machine.Node{})["instance_info"]})
 }
 
 // work reports the outcome of the machine's work, until the machine has none in progress or waits.
@@ -240,35 +190,27 @@ func (l *life) resume(ctx context.Context, outcome Outcome) error {
 
 // settle waits until Ironic's node has moved and its work has ended, and compares the systems. It has no limit of its
 // own, since a difference would depend on the load of the machine.
-func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
-	_, err := sleep.Until(ctx, 2*time.Millisecond, func() (none struct{}, settled bool, err error) {
-		r, err := l.ironic.database.read(l.uuid)
-		if err != nil {
-			return none, false, err
-		}
+func (l *life) settle(ctx context.Context, what string) *Difference {
+	await(ctx, 2*time.Millisecond, func() (r row, settled bool) {
+		r = l.ironic.database.read(l.uuid)
 		if at := (machine.Node{State: r.State, Target: r.Target}); at != l.seen[len(l.seen)-1] {
 			l.seen = append(l.seen, at)
 		}
-		return none, r.Reservation == "" && r.Moved != l.since && !l.ironic.table().Stuck().Has(r.State), nil
+		return r, r.Reservation == "" && r.Moved != l.since && !l.ironic.table().Stuck().Has(r.State)
 	})
-	if err != nil {
-		return nil, err
-	}
 	return l.compare(ctx, what)
 }
 
 // compare compares the node in Ironic's API with the machine and with ironstate's API.
-func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
+func (l *life) compare(ctx context.Context, what string) *Difference {
 	shown, answer, err := l.ironic.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	if err != nil {
-		return nil, err
-	}
+	must.OK(err)
 	want, got := describeNode(shown.Node), describeNode(l.machine.Node())
 	if answer.Status != http.StatusOK {
 		want = answer.Fault
 	}
 	if want != got {
-		return &Difference{what, want, got}, nil
+		return &Difference{what, want, got}
 	}
 	return l.compareRecords(ctx, what, answer)
 }

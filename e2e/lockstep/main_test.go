@@ -48,8 +48,7 @@ func until(t *testing.T, condition func() bool) {
 // serve starts ironstate's conductor behind its API. Both are closed at the end of the test.
 func serve(t *testing.T, series states.Series) *scripted {
 	t.Helper()
-	s, err := startScripted(t.Context(), series)
-	require.NoError(t, err)
+	s := startScripted(t.Context(), series)
 	t.Cleanup(s.Close)
 	return s
 }

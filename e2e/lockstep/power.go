@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -56,20 +56,17 @@ func whichError(text string) string {
 	}
 }
 
-const powerName = "power sync over IPMI: recorded power, hardware, maintenance, fault and last error"
-
-// comparePower applies the same events to nodes under Ironic with its ipmitool driver
+// power applies the same events to nodes under Ironic with its ipmitool driver
 // and under [powersync.Decide], each on its own BMC, and compares them when the rounds
 // after each event are over. Decide does as Ironic's code does
 // ([powersync.Policy.ForgetUnread]), except in one life.
-func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
-	total := Comparison{Name: powerName}
+func (total *Comparison) power(ctx context.Context, i *Ironic) {
 	var mu sync.Mutex
 	var failed error
 	var lives sync.WaitGroup
 	for _, life := range scenarios.Power {
 		lives.Go(func() {
-			c, err := i.livePower(ctx, life)
+			c, err := named(powerName, func(c *Comparison, ctx context.Context, i *Ironic) { c.livePower(ctx, i, life) })(ctx, i)
 			mu.Lock()
 			defer mu.Unlock()
 			total.Compared += c.Compared
@@ -78,40 +75,24 @@ func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 		})
 	}
 	lives.Wait()
-	return total, failed
+	must.OK(failed)
 }
 
 // livePower runs one life on both systems.
-func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, err error) {
-	ironic, err := i.newIronicPower(ctx, life)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, ironic.bmc.Close()) }()
-	ironstate, err := newIronstatePower(ctx, life)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, ironstate.bmc.Close()) }()
-
-	what := life.Name
-	for _, event := range life.Events {
-		what += ", " + event
-		do := powerEvents[event]
-		if err := errors.Join(do(ctx, ironic.bmc), do(ctx, ironstate.bmc)); err != nil {
-			return c, err
-		}
-		ironstateView, err := ironstate.rounds(ctx)
-		if err != nil {
-			return c, err
-		}
-		ironicView, err := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
-		if err != nil {
-			return c, err
-		}
-		c.compare(ironicView, ironstateView, "%s", what)
-	}
-	return c, nil
+func (c *Comparison) livePower(ctx context.Context, i *Ironic, life powerLife) {
+	withBMC(ctx, "on", func(theirs *bmctest.IPMI) {
+		withBMC(ctx, "on", func(ours *bmctest.IPMI) {
+			ironic, ironstate := i.newIronicPower(ctx, life, theirs), newIronstatePower(life, ours)
+			what := life.Name
+			for _, event := range life.Events {
+				what += ", " + event
+				must.OK(errors.Join(powerEvents[event](ctx, theirs), powerEvents[event](ctx, ours)))
+				ironstateView := ironstate.rounds(ctx)
+				ironicView := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
+				c.compare(ironicView, ironstateView, "%s", what)
+			}
+		})
+	})
 }
 
 // expectedOfIronic returns the view that Ironic is expected to have if ironstate has the given view of its
@@ -132,31 +113,19 @@ type ironicPower struct {
 	bmc    *bmctest.IPMI
 }
 
-func (i *Ironic) newIronicPower(ctx context.Context, life powerLife) (*ironicPower, error) {
-	server, err := newBMC(ctx, "on")
-	if err != nil {
-		return nil, err
+func (i *Ironic) newIronicPower(ctx context.Context, life powerLife, server *bmctest.IPMI) *ironicPower {
+	uuid := i.newIPMINode(ctx, server, password)
+	set := columnsOf(i.inState(life.State))
+	set["power_state"] = life.Power
+	if life.Failed {
+		set["last_error"] = earlierError
 	}
-	uuid, err := i.newIPMINode(ctx, server, password)
-	if err == nil {
-		set := columnsOf(machine.Node{State: life.State, Target: i.table().Target(life.State)})
-		set["power_state"] = life.Power
-		if life.Failed {
-			set["last_error"] = earlierError
-		}
-		_, err = i.database.write(uuid, set)
+	i.database.write(uuid, set)
+	if life.Maintenance {
+		answer := whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, i.newest(), uuid, true) })
+		answer.want(http.StatusAccepted, "maintenance of node %s", uuid)
 	}
-	if err == nil && life.Maintenance {
-		var answer Answer
-		answer, err = whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, i.newest(), uuid, true) })
-		if err == nil && answer.Status != http.StatusAccepted {
-			err = fmt.Errorf("lockstep: maintenance of node %s: %d %s", uuid, answer.Status, answer.Fault)
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, server.Close())
-	}
-	return &ironicPower{i, uuid, server}, nil
+	return &ironicPower{i, uuid, server}
 }
 
 const (
@@ -170,16 +139,16 @@ const (
 
 // rounds waits until Ironic has had the expected view for longer than quiet, or until
 // patience is over, and returns Ironic's view.
-func (p *ironicPower) rounds(ctx context.Context, expected string) (powerView, error) {
+func (p *ironicPower) rounds(ctx context.Context, expected string) powerView {
 	since := time.Now()
 	deadline := since.Add(patience)
-	return sleep.Until(ctx, 50*time.Millisecond, func() (powerView, bool, error) {
-		r, err := p.ironic.database.read(p.uuid)
+	return await(ctx, 50*time.Millisecond, func() (powerView, bool) {
+		r := p.ironic.database.read(p.uuid)
 		got := powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}
 		if got.String() != expected {
 			since = time.Now()
 		}
-		return got, time.Since(since) > quiet || time.Now().After(deadline), err
+		return got, time.Since(since) > quiet || time.Now().After(deadline)
 	})
 }
 
@@ -191,22 +160,18 @@ type ironstatePower struct {
 	bmc                 *bmctest.IPMI
 }
 
-func newIronstatePower(ctx context.Context, life powerLife) (*ironstatePower, error) {
-	server, err := newBMC(ctx, "on")
-	if err != nil {
-		return nil, err
-	}
+func newIronstatePower(life powerLife, server *bmctest.IPMI) *ironstatePower {
 	p := &ironstatePower{policy: powersync.Policy{ForgetUnread: !life.Documented}, bmc: server}
 	p.record = powersync.Record{ID: life.Name, ProvisionState: life.State, Power: life.Power, Maintenance: life.Maintenance}
 	if life.Failed {
 		p.record.LastError = earlierError
 	}
-	return p, nil
+	return p
 }
 
 // rounds does one round of power sync more than a failing node has retries, then a round
 // of recovery and a last round of power sync.
-func (p *ironstatePower) rounds(ctx context.Context) (powerView, error) {
+func (p *ironstatePower) rounds(ctx context.Context) powerView {
 	const retries = 3 // power_state_sync_max_retries, by default
 	for range retries + 1 {
 		p.sync(ctx)
@@ -216,8 +181,9 @@ func (p *ironstatePower) rounds(ctx context.Context) (powerView, error) {
 		p.record, p.recovering = record, action.Failures
 	}
 	p.sync(ctx)
+	must.OK(ctx.Err())
 	r := p.record
-	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, ctx.Err()
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}
 }
 
 func (p *ironstatePower) sync(ctx context.Context) {
@@ -273,72 +239,46 @@ func (d ipmitool) run(ctx context.Context, request string) (string, error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// comparePowerRequests requests every power state in every provision state, for a node
+// powerRequests requests every power state in every provision state, for a node
 // that is on and one that is off, and compares the result with [powersync.Accept] and its siblings.
-func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: power requests, and the power state recorded after them"}
-	uuid, err := i.newNode(ctx)
-	if err != nil {
-		return c, err
-	}
-	if _, err := i.database.write(uuid, columns{"power_interface": "fake"}); err != nil {
-		return c, err
-	}
+func (c *Comparison) powerRequests(ctx context.Context, i *Ironic) {
+	uuid := i.newNode(ctx)
+	i.database.write(uuid, columns{"power_interface": "fake"})
 	for state := range i.table().States().All() {
 		for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
 			for target := states.PowerOn; target <= states.PowerError; target++ {
-				want, err := i.requestPower(ctx, uuid, i.inState(state), power, target)
-				if err != nil {
-					return c, err
-				}
-				got, err := requestPower(state, power, target)
-				if err != nil {
-					return c, err
-				}
+				want, got := i.requestPower(ctx, uuid, i.inState(state), power, target), requestPower(state, power, target)
 				c.compare(want, got, "%v of a node in %v that is at %v", target, state, power)
 			}
 		}
 	}
-	return c, nil
 }
 
 // requestPower requests a power state from Ironic, and returns the status of the answer
 // and the power state that is recorded in the end.
-func (i *Ironic) requestPower(
-	ctx context.Context, uuid string, at machine.Node, power, target states.Power,
-) (string, error) {
+func (i *Ironic) requestPower(ctx context.Context, uuid string, at machine.Node, power, target states.Power) string {
 	set := columnsOf(at)
 	set["power_state"] = power
-	if _, err := i.database.write(uuid, set); err != nil {
-		return "", err
-	}
-	answer, err := i.Client.Power(ctx, i.newest(), uuid, target)
-	if err != nil {
-		return "", err
-	}
-	return sleep.Until(ctx, 2*time.Millisecond, func() (string, bool, error) {
-		r, err := i.database.read(uuid)
-		return fmt.Sprintf("%d, then %v", answer.Status, r.Power), r.Reservation == "" && r.TargetPower == states.NoPower, err
+	i.database.write(uuid, set)
+	answer := must.Get(i.Client.Power(ctx, i.newest(), uuid, target))
+	return await(ctx, 2*time.Millisecond, func() (string, bool) {
+		r := i.database.read(uuid)
+		return fmt.Sprintf("%d, then %v", answer.Status, r.Power), r.Reservation == "" && r.TargetPower == states.NoPower
 	})
 }
 
 // requestPower is [Ironic.requestPower] for the rules of package powersync, on hardware
 // that reaches a requested power state at once.
-func requestPower(state states.State, power, target states.Power) (string, error) {
+func requestPower(state states.State, power, target states.Power) string {
 	r := powersync.Record{ID: "node", ProvisionState: state, Power: power}
 	accepted, err := powersync.Accept(r, target)
 	var refused *powersync.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return fmt.Sprintf("%d, then %v", http.StatusBadRequest, r.Power), nil
-	case err != nil:
-		return "", err
+	if errors.As(err, &refused) {
+		return fmt.Sprintf("%d, then %v", http.StatusBadRequest, r.Power)
 	}
+	must.OK(err)
 	reading := powersync.Reading{Power: power}
-	asked, err := powersync.DecideRequest(target, reading)
-	if err != nil {
-		return "", err
-	}
+	asked := must.Get(powersync.DecideRequest(target, reading))
 	if asked != states.NoPower {
 		reading.Power = asked.Target()
 	}
@@ -346,5 +286,5 @@ func requestPower(state states.State, power, target states.Power) (string, error
 		err = powersync.ErrNotReached
 	}
 	r, _ = powersync.SettleRequest(accepted, target, err)
-	return fmt.Sprintf("%d, then %v", http.StatusAccepted, r.Power), nil
+	return fmt.Sprintf("%d, then %v", http.StatusAccepted, r.Power)
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // normalizers has the fields of a node that are not compared as they are. A nil function
@@ -60,31 +62,24 @@ func changed(change func(map[string]any)) func(any) any {
 }
 
 // compareRecords compares every field of the node that both APIs show, and its history.
-func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (*Difference, error) {
-	if _, err := l.service.settle(ctx, l.uuid); err != nil {
-		return nil, err
-	}
+func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) *Difference {
+	l.service.settle(ctx, l.uuid)
 	_, ironstate, err := l.service.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	if err != nil {
-		return nil, err
-	}
+	must.OK(err)
 	if ironstate.Status != ironic.Status {
-		return &Difference{what + ", of ironstate's API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ironstate.Status, ironstate.Fault)}, nil
+		return &Difference{what + ", of ironstate's API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ironstate.Status, ironstate.Fault)}
 	}
 	if ironstate.Status != http.StatusOK {
-		return nil, nil
+		return nil
 	}
 	if found := l.compareMoves(what); found != nil {
-		return found, nil
+		return found
 	}
-	name, err := differingField(ironic.Body, ironstate.Body)
-	if err != nil {
-		return nil, err
-	}
+	name := differingField(ironic.Body, ironstate.Body)
 	if name == "" {
 		return l.compareHistories(ctx, what)
 	}
-	return &Difference{what + ", field " + name + " of ironstate's API", field(ironic.Body, name), field(ironstate.Body, name)}, nil
+	return &Difference{what + ", field " + name + " of ironstate's API", field(ironic.Body, name), field(ironstate.Body, name)}
 }
 
 // compareMoves compares the order of states: the states of Ironic's node that polling saw
@@ -106,14 +101,10 @@ func (l *life) compareMoves(what string) *Difference {
 
 // differingField returns the first field that differs between two nodes or that only one
 // of them has, or "" if there is none.
-func differingField(ironic, ironstate []byte) (string, error) {
+func differingField(ironic, ironstate []byte) string {
 	var want, got map[string]any
-	if err := json.Unmarshal(ironic, &want); err != nil {
-		return "", fmt.Errorf("lockstep: ironic's node: %w", err)
-	}
-	if err := json.Unmarshal(ironstate, &got); err != nil {
-		return "", fmt.Errorf("lockstep: ironstate's node: %w", err)
-	}
+	must.OKf(json.Unmarshal(ironic, &want), "lockstep: ironic's node")
+	must.OKf(json.Unmarshal(ironstate, &got), "lockstep: ironstate's node")
 	all := maps.Clone(want)
 	maps.Copy(all, got)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -122,13 +113,13 @@ func differingField(ironic, ironstate []byte) (string, error) {
 		normalize, special := normalizers[name]
 		switch {
 		case inWant != inGot:
-			return name, nil
+			return name
 		case special && normalize == nil:
 		case special && normalize(a) != normalize(b), !special && !reflect.DeepEqual(a, b):
-			return name, nil
+			return name
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // field returns a field of a node as JSON, or "absent".

@@ -10,77 +10,50 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-const recoveryName = "conductor: nodes after its death"
-
-// compareRecovery kills and restarts the conductor with nodes in every state, with every target, with and without a
+// recovery kills and restarts the conductor with nodes in every state, with every target, with and without a
 // reservation of the conductor, and with one whose power is being changed. It compares the nodes after the restart with
 // [machine.Node.Orphaned], and the histories of the reserved ones with the histories in ironstate's conductor.
-func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: recoveryName}
+func (c *Comparison) recovery(ctx context.Context, i *Ironic) {
 	nodes := make(map[string]lostNode)
 	lost := i.lostNodes()
 	lost = append(lost, lostNode{Node: i.inState(states.Manageable), power: states.PowerOff})
 	for _, n := range lost {
 		for _, n.holder = range []string{"", HostName} {
-			uuid, err := i.nodeIn(ctx, n.Node, n.columns())
-			if err != nil {
-				return c, err
-			}
-			nodes[uuid] = n
+			nodes[i.nodeIn(ctx, n.Node, n.columns())] = n
 		}
 	}
-	if err := i.Restart(ctx); err != nil {
-		return c, err
-	}
-	s, err := startScripted(ctx, i.Series)
-	if err != nil {
-		return c, err
-	}
+	must.OK(i.Restart(ctx))
+	s := startScripted(ctx, i.Series)
 	defer s.Close()
 	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
 		shown, answer, err := i.Client.Show(ctx, i.newest(), uuid)
-		if err != nil {
-			return c, err
-		}
-		if answer.Status != http.StatusOK {
-			return c, fmt.Errorf("lockstep: node %s after a restart: %s", uuid, answer.Fault)
-		}
+		must.OK(err)
+		answer.want(http.StatusOK, "node %s after a restart", uuid)
 		n := nodes[uuid]
 		got := n.Node
 		if lastError, ok := got.Orphaned(i.table()); ok {
-			if got, err = got.Report(i.table(), states.EventFail, lastError); err != nil {
-				return c, err
-			}
+			got = must.Get(got.Report(i.table(), states.EventFail, lastError))
 		}
 		if n.power == states.NoPower {
 			c.compare(describeNode(shown.Node), describeNode(got), "%v", n)
 		}
 		if n.holder != "" {
-			if err := c.compareLost(ctx, i, s, uuid, n); err != nil {
-				return c, err
-			}
+			c.compareLost(ctx, i, s, uuid, n)
 		}
 	}
-	return c, nil
 }
 
-// compareTakeOver compares nodes with work that Ironic fails when another conductor has died with the same nodes of
+// takeOver compares nodes with work that Ironic fails when another conductor has died with the same nodes of
 // ironstate. The states in which only ironstate fails a node are left out.
-func compareTakeOver(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "conductor: nodes of another conductor after its death"}
+func (c *Comparison) takeOver(ctx context.Context, i *Ironic) {
 	const dead = "dead"
-	if err := i.database.addConductor(dead); err != nil {
-		return c, err
-	}
-	s, err := startScripted(ctx, i.Series)
-	if err != nil {
-		return c, err
-	}
+	i.database.ask(map[string]any{"dead": dead}, "add a conductor")
+	s := startScripted(ctx, i.Series)
 	defer s.Close()
 	for _, n := range []lostNode{
 		{Node: i.inState(states.Deploying)},
@@ -89,46 +62,26 @@ func compareTakeOver(ctx context.Context, i *Ironic) (Comparison, error) {
 		{Node: i.inState(states.CleanWait)},
 	} {
 		n.holder = dead
-		uuid, err := i.nodeIn(ctx, n.Node, n.columns())
-		if err != nil {
-			return c, err
-		}
-		want, err := sleep.Until(ctx, 10*time.Millisecond, func() (row, bool, error) {
-			r, err := i.database.read(uuid)
-			return r, r.Reservation == "" && r.TargetPower == states.NoPower && !i.table().Stuck().Has(r.State), err
+		uuid := i.nodeIn(ctx, n.Node, n.columns())
+		want := await(ctx, 10*time.Millisecond, func() (row, bool) {
+			r := i.database.read(uuid)
+			return r, r.Reservation == "" && r.TargetPower == states.NoPower && !i.table().Stuck().Has(r.State)
 		})
-		if err != nil {
-			return c, err
-		}
-		if err := c.compareLost(ctx, i, s, uuid, n); err != nil {
-			return c, err
-		}
+		c.compareLost(ctx, i, s, uuid, n)
 		got, _, err := s.Client.Show(ctx, i.newest(), uuid)
-		if err != nil {
-			return c, err
-		}
+		must.OK(err)
 		describe := func(n machine.Node, maintenance bool, fault string) string {
 			return fmt.Sprintf("%s, maintenance %v, fault %q", describeNode(n), maintenance, fault)
 		}
 		c.compare(describe(want.Node, want.Maintenance != 0, want.Fault), describe(got.Node, got.Maintenance, got.Fault), "%v", n)
 	}
-	return c, nil
 }
 
 // compareLost gives ironstate the node as its holder left it, and compares the histories once the node is at rest.
-func (c *Comparison) compareLost(ctx context.Context, i *Ironic, s *scripted, uuid string, n lostNode) error {
-	if err := s.lose(ctx, uuid, n); err != nil {
-		return err
-	}
-	if _, err := s.settle(ctx, uuid); err != nil {
-		return err
-	}
-	c.Compared++
-	found, err := (&life{ironic: i, service: s, uuid: uuid}).compareHistories(ctx, n.String())
-	if found != nil {
-		c.Differences = append(c.Differences, *found)
-	}
-	return err
+func (c *Comparison) compareLost(ctx context.Context, i *Ironic, s *scripted, uuid string, n lostNode) {
+	s.lose(ctx, uuid, n)
+	s.settle(ctx, uuid)
+	c.add((&life{ironic: i, service: s, uuid: uuid}).compareHistories(ctx, n.String()), 1)
 }
 
 // A lostNode is a node whose conductor has died.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -76,36 +76,24 @@ func (i Installation) versionsFor(state states.State, word string) []states.APIV
 	return slices.Compact(versions)
 }
 
-// compareRequests requests every word in every state, at every version at which the
+// requests requests every word in every state, at every version at which the
 // answer may change, from Ironic's API, from [states.Table.Request] and from the API of
 // ironstate's conductor.
-func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: status and reason of every request for a provision state"}
-	node, err := i.newNode(ctx)
-	if err != nil {
-		return c, err
-	}
-	s, err := startScripted(ctx, i.Series)
-	if err != nil {
-		return c, err
-	}
+func (c *Comparison) requests(ctx context.Context, i *Ironic) {
+	node := i.newNode(ctx)
+	s := startScripted(ctx, i.Series)
 	defer s.Close()
-	if err := s.newNode(ctx, node, elsewhere); err != nil {
-		return c, err
-	}
+	s.newNode(ctx, node, elsewhere)
 	for state := range i.table().States().All() {
-		if err := c.compareRequestsIn(ctx, i, s, node, state); err != nil {
-			return c, err
-		}
+		c.requestsIn(ctx, i, s, node, state)
 	}
-	return c, nil
 }
 
-// compareRequestsIn requests every word in one state. It puts the node back into the
+// requestsIn requests every word in one state. It puts the node back into the
 // state after an accepted request, since only such a request moves the node. The node's
 // driver accepts every request and the request has all required fields, so that the answer
 // comes from the state machine. See [compareRefusals] for the other refusals.
-func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *scripted, node string, state states.State) error {
+func (c *Comparison) requestsIn(ctx context.Context, i *Ironic, s *scripted, node string, state states.State) {
 	moved := true
 	for _, word := range words() {
 		for _, v := range i.versionsFor(state, word) {
@@ -113,41 +101,30 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *script
 				continue
 			}
 			if moved {
-				if _, err := i.database.write(node, columnsOf(i.inState(state))); err != nil {
-					return err
-				}
-				if err := s.put(ctx, node, i.inState(state)); err != nil {
-					return err
-				}
+				i.database.write(node, columnsOf(i.inState(state)))
+				s.put(ctx, node, i.inState(state))
 			}
-			answer, err := i.request(ctx, v, node, word)
-			if err != nil {
-				return err
-			}
-			got, err := s.Client.Provision(ctx, v, node, i.bodyFor(word))
-			if err != nil {
-				return err
-			}
+			answer := i.request(ctx, v, node, word)
+			got := must.Get(s.Client.Provision(ctx, v, node, i.bodyFor(word)))
 			moved = answer.Status == http.StatusAccepted || got.Status == http.StatusAccepted
-			_, err = i.table().Request(state, word, v)
+			_, err := i.table().Request(state, word, v)
 			c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
 			c.compare(describe(answer), describe(got), "%q in %v at %v, of ironstate's API", word, state, v)
 		}
 	}
-	return nil
 }
 
 // request requests a provision state, and repeats the request while the node is
 // reserved.
-func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) (Answer, error) {
+func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) Answer {
 	return whileReserved(ctx, func() (Answer, error) { return i.Client.Provision(ctx, v, node, i.bodyFor(word)) })
 }
 
 // whileReserved sends a request again until the node is not reserved, and returns the last answer.
-func whileReserved(ctx context.Context, send func() (Answer, error)) (Answer, error) {
-	return sleep.Until(ctx, 10*time.Millisecond, func() (Answer, bool, error) {
-		answer, err := send()
-		return answer, answer.Status != http.StatusConflict, err
+func whileReserved(ctx context.Context, send func() (Answer, error)) Answer {
+	return await(ctx, 10*time.Millisecond, func() (Answer, bool) {
+		answer := must.Get(send())
+		return answer, answer.Status != http.StatusConflict
 	})
 }
 
@@ -178,20 +155,17 @@ func (i Installation) bodyFor(word string) map[string]any {
 }
 
 // nodeIn creates a node in a state and with further columns, and returns its UUID.
-func (i *Ironic) nodeIn(ctx context.Context, at machine.Node, more columns) (string, error) {
-	uuid, err := i.newNode(ctx)
-	if err != nil {
-		return "", err
-	}
+func (i *Ironic) nodeIn(ctx context.Context, at machine.Node, more columns) string {
+	uuid := i.newNode(ctx)
 	set := columnsOf(at)
 	maps.Copy(set, more)
-	_, err = i.database.write(uuid, set)
-	return uuid, err
+	i.database.write(uuid, set)
+	return uuid
 }
 
 // newNode creates a node whose work succeeds, and returns its UUID.
-func (i *Ironic) newNode(ctx context.Context) (string, error) {
-	node, answer, err := i.Client.Create(ctx, i.newest(), map[string]any{
+func (i *Ironic) newNode(ctx context.Context) string {
+	return i.created(ctx, i.newest(), map[string]any{
 		"driver":            "fake-hardware",
 		"power_interface":   driverName,
 		"deploy_interface":  driverName,
@@ -199,11 +173,7 @@ func (i *Ironic) newNode(ctx context.Context) (string, error) {
 		"rescue_interface":  driverName,
 		"vendor_interface":  driverName,
 		"extra":             map[string]Outcome{"outcome": Done},
-	})
-	if err == nil && answer.Status != http.StatusCreated {
-		err = fmt.Errorf("lockstep: create a node: %s", answer.Fault)
-	}
-	return node.UUID, err
+	}).UUID
 }
 
 // inState returns a node in a state with its default target.

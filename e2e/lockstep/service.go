@@ -15,7 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -65,22 +65,19 @@ type scripted struct {
 const checkInterval = 20 * time.Millisecond
 
 // startScripted starts a conductor, which must be closed.
-func startScripted(ctx context.Context, series states.Series) (s *scripted, err error) {
-	s = &scripted{
+func startScripted(ctx context.Context, series states.Series) *scripted {
+	s := &scripted{
 		series: series, store: &conductor.Memory{},
 		moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{},
 	}
-	s.Service, err = Serve(ctx, conductor.Config{
+	s.Service = must.Get(Serve(ctx, conductor.Config{
 		OnTransition: s.moved,
 		Store:        s.store, Table: series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: series}}},
 		CheckInterval: checkInterval, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	s.Client = newClient(s.Endpoint)
-	return s, nil
+	return s
 }
 
 // somebody is another conductor, without hardware types, that holds reservations.
@@ -136,18 +133,16 @@ func (s *scripted) Close() {
 const elsewhere = "elsewhere"
 
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
-func (s *scripted) newNode(ctx context.Context, uuid, group string) error {
-	_, err := s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll}))
-	return err
+func (s *scripted) newNode(ctx context.Context, uuid, group string) {
+	must.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll})))
 }
 
 // lose creates a node as its holder left it, which has died.
-func (s *scripted) lose(ctx context.Context, uuid string, n lostNode) error {
-	_, err := s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{
+func (s *scripted) lose(ctx context.Context, uuid string, n lostNode) {
+	must.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{
 		UUID: uuid, ProvisionState: n.State, TargetProvisionState: n.Target, TargetPower: n.power,
 		Reservation: n.holder, Claim: "a process that has died",
-	}))
-	return err
+	})))
 }
 
 // nodeOf completes a node with the fields that all have.
@@ -162,62 +157,33 @@ func nodeOf(n *conductor.Node) *conductor.Node {
 func withImage() map[string]any { return map[string]any{"image_source": image} }
 
 // forget removes a record from the store.
-func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
-	r, err := s.store.Get(ctx, kind, uuid)
-	if errors.Is(err, conductor.NotFound) {
-		return nil
+func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string) {
+	if r, err := s.store.Get(ctx, kind, uuid); !errors.Is(err, conductor.NotFound) {
+		must.OK(err)
+		must.Get(s.store.Delete(ctx, kind, uuid, r.Revision))
 	}
-	if err == nil {
-		_, err = s.store.Delete(ctx, kind, uuid, r.Revision)
-	}
-	return err
 }
 
 // put sets the state, target and last error of a node, and removes all traces of earlier
 // work. The conductor lets no client set the state: put writes it to the store. The update that follows reads it there.
-func (s *scripted) put(ctx context.Context, uuid string, at machine.Node) error {
-	r, err := s.store.Get(ctx, conductor.KindNode, uuid)
-	if err != nil {
-		return err
-	}
+func (s *scripted) put(ctx context.Context, uuid string, at machine.Node) {
+	r := must.Get(s.store.Get(ctx, conductor.KindNode, uuid))
 	var n map[string]any
-	if err := json.Unmarshal(r.Value, &n); err != nil {
-		return err
-	}
+	must.OK(json.Unmarshal(r.Value, &n))
 	n["provision_state"], n["target_provision_state"] = at.State, at.Target
-	if r.Value, err = json.Marshal(n); err != nil {
-		return err
-	}
-	if _, err := s.store.Update(ctx, r); err != nil {
-		return err
-	}
-	_, err = s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+	r.Value = must.Get(json.Marshal(n))
+	must.Get(s.store.Update(ctx, r))
+	s.update(ctx, uuid, func(n *conductor.Node) {
 		n.LastError = at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
 		n.CleanSteps, n.DeploySteps, n.ServiceSteps, n.OtherSteps = nil, nil, nil, nil
 		n.DriverInternalInfo, n.Agent, n.InstanceInfo, n.InstanceUUID = nil, conductor.AgentInfo{}, withImage(), ""
-		return nil
 	})
-	return err
 }
 
-// setOutcome sets the outcome of the next work.
-func (s *scripted) setOutcome(ctx context.Context, uuid string, outcome Outcome) error {
-	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
-		n.Extra = map[string]any{"outcome": string(outcome)}
-		return nil
-	})
-	return err
-}
-
-// expire moves the start of a node's wait into the past, so that the wait times out.
-func (s *scripted) expire(ctx context.Context, uuid string, age time.Duration) error {
-	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
-		past := time.Now().Add(-age)
-		n.ProvisionUpdatedAt = &past
-		return nil
-	})
-	return err
+// update changes a node.
+func (s *scripted) update(ctx context.Context, uuid string, change func(*conductor.Node)) {
+	must.Get(s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error { change(n); return nil }))
 }
 
 // call is the call-back for which a node waits. It ends an inspection or a rescue by
@@ -234,13 +200,11 @@ func (s *scripted) call(ctx context.Context, uuid string, outcome Outcome) error
 	return s.conductor.Resume(ctx, uuid, failure)
 }
 
-// settle waits until a node is not reserved and has no work, and its transitions were recorded. It returns the node.
-func (s *scripted) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
-	return sleep.Until(ctx, time.Millisecond, func() (n *conductor.Node, settled bool, err error) {
-		if n, err = s.conductor.Node(ctx, uuid); err != nil {
-			return nil, false, err
-		}
-		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) && s.toldAll(n), nil
+// settle waits until a node is not reserved and has no work, and its transitions were recorded.
+func (s *scripted) settle(ctx context.Context, uuid string) {
+	await(ctx, time.Millisecond, func() (*conductor.Node, bool) {
+		n := must.Get(s.conductor.Node(ctx, uuid))
+		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) && s.toldAll(n)
 	})
 }
 

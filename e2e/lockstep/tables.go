@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -29,67 +30,50 @@ type question struct {
 	in   machine.Input
 }
 
-// compareTables applies every event in every state to Ironic's own state machine, with
+// tables applies every event in every state to Ironic's own state machine, with
 // the task manager that stores the result, and compares with [machine.Node.Apply].
-func compareTables(ctx context.Context, i *Ironic) (_ Comparison, err error) {
-	c := Comparison{Name: "conductor: state, target, last error and notification of every event"}
-	ironic, err := startPython(i.Installation, machineProgram)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, ironic.close()) }()
-	for state := range states.AllStates() {
-		if err := ctx.Err(); err != nil {
-			return c, err
+func (c *Comparison) tables(ctx context.Context, i *Ironic) {
+	i.withMachine(func(ironic *python) {
+		for state := range states.AllStates() {
+			must.OK(ctx.Err())
+			questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
+			want := askTables(ironic, questions)
+			for n, q := range questions {
+				c.compare(want[n], i.applyTables(q), "%+v on %+v", q.in, q.node)
+			}
 		}
-		questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
-		want, err := askTables(ironic, questions)
-		if err != nil {
-			return c, err
-		}
-		for n, q := range questions {
-			c.compare(want[n], i.applyTables(q), "%+v on %+v", q.in, q.node)
-		}
-	}
-	return c, nil
+	})
 }
 
-const stepsName = "conductor: built-in steps of a manual cleaning"
+// withMachine calls f with Ironic's own state machine.
+func (i *Ironic) withMachine(f func(*python)) {
+	ironic := must.Get(startPython(i.Installation, machineProgram))
+	must.OK(errors.Join(must.Catch(func() { f(ironic) }), ironic.close()))
+}
 
-// compareSteps applies the events of the built-in steps of 2023.2 and later, wait and
+// steps applies the events of the built-in steps of 2023.2 and later, wait and
 // resume without a target, to Ironic's own state machine, and compares with
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
-func compareSteps(_ context.Context, i *Ironic) (_ Comparison, err error) {
-	c := Comparison{Name: stepsName}
-	ironic, err := startPython(i.Installation, machineProgram)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, ironic.close()) }()
-	for _, q := range []struct {
-		what  string
-		from  states.State
-		event states.Event
-	}{
-		{"a step that waits", states.Cleaning, states.EventWait},
-		{"a step that has waited", states.CleanWait, states.EventResume},
-	} {
-		for _, target := range []states.State{states.Available, states.Manageable} {
-			at := machine.Node{State: q.from, Target: target}
-			want, err := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
-			if err != nil {
-				return c, err
+func (c *Comparison) steps(_ context.Context, i *Ironic) {
+	i.withMachine(func(ironic *python) {
+		for _, q := range []struct {
+			what  string
+			from  states.State
+			event states.Event
+		}{
+			{"a step that waits", states.Cleaning, states.EventWait},
+			{"a step that has waited", states.CleanWait, states.EventResume},
+		} {
+			for _, target := range []states.State{states.Available, states.Manageable} {
+				at := machine.Node{State: q.from, Target: target}
+				want := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
+				got := must.Get(at.Report(i.table(), q.event, ""))
+				describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
+				c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
 			}
-			got, err := at.Report(i.table(), q.event, "")
-			if err != nil {
-				return c, err
-			}
-			describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
-			c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
 		}
-	}
-	return c, nil
+	})
 }
 
 // questionsFrom returns the questions for one state: every event with every stored and
@@ -123,7 +107,7 @@ func (i Installation) questionsFrom(state states.State) []question {
 }
 
 // askTables returns Ironic's results.
-func askTables(ironic *python, questions []question) ([]applied, error) {
+func askTables(ironic *python, questions []question) []applied {
 	inputs := make([][]any, len(questions))
 	for n, q := range questions {
 		inputs[n] = []any{
@@ -132,27 +116,18 @@ func askTables(ironic *python, questions []question) ([]applied, error) {
 		}
 	}
 	var answers []*[4]string
-	if err := ironic.ask(inputs, &answers); err != nil {
-		return nil, err
-	}
+	must.OK(ironic.ask(inputs, &answers))
 	results := make([]applied, len(answers))
 	for n, a := range answers {
 		if a == nil {
 			continue
 		}
-		state, err := states.Parse(a[0])
-		if err != nil {
-			return nil, err
-		}
-		results[n] = applied{machine.Node{State: state, LastError: a[2]}, a[3]}
-		if a[1] == "" {
-			continue
-		}
-		if results[n].Target, err = states.Parse(a[1]); err != nil {
-			return nil, err
+		results[n] = applied{machine.Node{State: must.Get(states.Parse(a[0])), LastError: a[2]}, a[3]}
+		if a[1] != "" {
+			results[n].Target = must.Get(states.Parse(a[1]))
 		}
 	}
-	return results, nil
+	return results
 }
 
 func orNull(text string) any {

@@ -68,7 +68,7 @@ func (i Installation) chooseStep(at machine.Node, choose choose) step {
 }
 
 // take applies a step to all systems.
-func (l *life) take(ctx context.Context, s step) (*Difference, error) {
+func (l *life) take(ctx context.Context, s step) *Difference {
 	switch s.kind {
 	case callStep:
 		return l.call(ctx, s.outcome)
@@ -101,41 +101,26 @@ const (
 // compareWalks returns the comparison by random lives, one after the other until they have these steps. The seed of the
 // sample determines them.
 func compareWalks(steps int) compare {
-	return func(ctx context.Context, i *Ironic) (Comparison, error) {
-		c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
-		s, err := startScripted(ctx, i.Series)
-		if err != nil {
-			return c, err
-		}
+	const name = "lives at random: every field that ironstate's API shows of the node, after every step"
+	return named(name, func(c *Comparison, ctx context.Context, i *Ironic) {
+		s := startScripted(ctx, i.Series)
 		defer s.Close()
 		random := rand.New(rand.NewPCG(i.sample.seed, 0))
 		choose := func(_ string, n int) int { return random.IntN(n) }
 		for c.Compared < steps {
-			found, taken, err := i.walk(ctx, s, choose)
-			if err != nil {
-				return c, err
-			}
-			c.Compared += taken
-			if found != nil {
-				c.Differences = append(c.Differences, *found)
-			}
+			c.add(i.walk(ctx, s, choose))
 		}
-		return c, nil
-	}
+	})
 }
 
 // walk runs one random life until its end or the first difference.
-func (i *Ironic) walk(ctx context.Context, s *scripted, choose choose) (found *Difference, steps int, err error) {
-	l, err := i.beginLife(ctx, s, pick(choose, "from", i.beginnings()))
-	if err != nil {
-		return nil, 0, err
-	}
+func (i *Ironic) walk(ctx context.Context, s *scripted, choose choose) (found *Difference, steps int) {
+	l := i.beginLife(ctx, s, pick(choose, "from", i.beginnings()))
 	for steps < lifeSteps {
 		steps++
-		found, err := l.take(ctx, i.chooseStep(l.machine.Node(), choose))
-		if found != nil || err != nil {
-			return found, steps, err
+		if found := l.take(ctx, i.chooseStep(l.machine.Node(), choose)); found != nil {
+			return found, steps
 		}
 	}
-	return l.explain(), steps, nil
+	return l.explain(), steps
 }
