@@ -80,19 +80,19 @@ func (total *Comparison) power(ctx context.Context, i *Ironic) {
 
 // livePower runs one life on both systems.
 func (c *Comparison) livePower(ctx context.Context, i *Ironic, life powerLife) {
-	withBMC(ctx, "on", func(theirs *bmctest.IPMI) {
-		withBMC(ctx, "on", func(ours *bmctest.IPMI) {
-			ironic, ironstate := i.newIronicPower(ctx, life, theirs), newIronstatePower(life, ours)
-			what := life.Name
-			for _, event := range life.Events {
-				what += ", " + event
-				must.OK(errors.Join(powerEvents[event](ctx, theirs), powerEvents[event](ctx, ours)))
-				ironstateView := ironstate.rounds(ctx)
-				ironicView := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
-				c.compare(ironicView, ironstateView, "%s", what)
-			}
-		})
-	})
+	theirs := newBMC(ctx, "on")
+	defer must.Finally(theirs.Close)
+	ours := newBMC(ctx, "on")
+	defer must.Finally(ours.Close)
+	ironic, ironstate := i.newIronicPower(ctx, life, theirs), newIronstatePower(life, ours)
+	what := life.Name
+	for _, event := range life.Events {
+		what += ", " + event
+		must.OK(errors.Join(powerEvents[event](ctx, theirs), powerEvents[event](ctx, ours)))
+		ironstateView := ironstate.rounds(ctx)
+		ironicView := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
+		c.compare(ironicView, ironstateView, "%s", what)
+	}
 }
 
 // expectedOfIronic returns the view that Ironic is expected to have if ironstate has the given view of its

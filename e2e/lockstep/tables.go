@@ -5,7 +5,6 @@ package lockstep
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -33,22 +32,16 @@ type question struct {
 // tables applies every event in every state to Ironic's own state machine, with
 // the task manager that stores the result, and compares with [machine.Node.Apply].
 func (c *Comparison) tables(ctx context.Context, i *Ironic) {
-	i.withMachine(func(ironic *python) {
-		for state := range states.AllStates() {
-			must.OK(ctx.Err())
-			questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
-			want := askTables(ironic, questions)
-			for n, q := range questions {
-				c.compare(want[n], i.applyTables(q), "%+v on %+v", q.in, q.node)
-			}
-		}
-	})
-}
-
-// withMachine calls f with Ironic's own state machine.
-func (i *Ironic) withMachine(f func(*python)) {
 	ironic := must.Get(startPython(i.Installation, machineProgram))
-	must.OK(errors.Join(must.Catch(func() { f(ironic) }), ironic.close()))
+	defer must.Finally(ironic.close)
+	for state := range states.AllStates() {
+		must.OK(ctx.Err())
+		questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
+		want := askTables(ironic, questions)
+		for n, q := range questions {
+			c.compare(want[n], i.applyTables(q), "%+v on %+v", q.in, q.node)
+		}
+	}
 }
 
 // steps applies the events of the built-in steps of 2023.2 and later, wait and
@@ -56,24 +49,24 @@ func (i *Ironic) withMachine(f func(*python)) {
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
 func (c *Comparison) steps(_ context.Context, i *Ironic) {
-	i.withMachine(func(ironic *python) {
-		for _, q := range []struct {
-			what  string
-			from  states.State
-			event states.Event
-		}{
-			{"a step that waits", states.Cleaning, states.EventWait},
-			{"a step that has waited", states.CleanWait, states.EventResume},
-		} {
-			for _, target := range []states.State{states.Available, states.Manageable} {
-				at := machine.Node{State: q.from, Target: target}
-				want := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
-				got := must.Get(at.Report(i.table(), q.event, ""))
-				describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
-				c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
-			}
+	ironic := must.Get(startPython(i.Installation, machineProgram))
+	defer must.Finally(ironic.close)
+	for _, q := range []struct {
+		what  string
+		from  states.State
+		event states.Event
+	}{
+		{"a step that waits", states.Cleaning, states.EventWait},
+		{"a step that has waited", states.CleanWait, states.EventResume},
+	} {
+		for _, target := range []states.State{states.Available, states.Manageable} {
+			at := machine.Node{State: q.from, Target: target}
+			want := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
+			got := must.Get(at.Report(i.table(), q.event, ""))
+			describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
+			c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
 		}
-	})
+	}
 }
 
 // questionsFrom returns the questions for one state: every event with every stored and

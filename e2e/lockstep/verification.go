@@ -35,22 +35,26 @@ const verifyTimeout = 5 * time.Minute
 func (c *Comparison) verification(ctx context.Context, i *Ironic) {
 	for _, power := range []string{"on", "off"} {
 		for _, secret := range []string{password, wrong} {
-			withBMC(ctx, power, func(server *bmctest.IPMI) {
-				want, got := i.verified(ctx, server, secret), verified(ctx, i.Installation, server, secret)
-				c.compare(want, got, "manage, power %s, password %q of %q", power, secret, password)
-			})
+			want, got := i.verifyBoth(ctx, power, secret)
+			c.compare(want, got, "manage, power %s, password %q of %q", power, secret, password)
 		}
 	}
 }
 
-// withBMC calls f with a new BMC.
-func withBMC(ctx context.Context, power string, f func(*bmctest.IPMI)) {
+// verifyBoth verifies a BMC with both systems and describes the node in each of them.
+func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (want, got string) {
+	server := newBMC(ctx, power)
+	defer must.Finally(server.Close)
+	return i.verified(ctx, server, secret), verified(ctx, i.Installation, server, secret)
+}
+
+func newBMC(ctx context.Context, power string) *bmctest.IPMI {
 	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}, Power: power})
 	if errors.Is(err, exec.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
 	must.OK(err)
-	must.OK(errors.Join(must.Catch(func() { f(server) }), server.Close()))
+	return server
 }
 
 // verified describes a node after Ironic has verified it.

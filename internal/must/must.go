@@ -5,7 +5,10 @@
 // deferred functions run. Each goroutine needs a Catch of its own.
 package must
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // failure is the panic that ends a check.
 type failure struct{ error }
@@ -27,6 +30,19 @@ func Catch(f func()) (err error) {
 
 // Within calls f, and puts a text before the error with which f ends early.
 func Within(text string, f func()) { OKf(Catch(f), "%s", text) }
+
+// Finally is deferred. It calls end, and adds its error to the one with which the function ends early.
+func Finally(end func() error) {
+	value := recover()
+	err := end()
+	if early, ok := value.(failure); ok {
+		value, err = nil, errors.Join(early.error, err)
+	}
+	if value != nil {
+		panic(value)
+	}
+	OK(err)
+}
 
 // OK ends the check if there is an error.
 func OK(err error) {

@@ -35,6 +35,22 @@ func TestACheckEndsAtItsFirstError(t *testing.T) {
 	require.NoError(t, must.Catch(func() {}))
 }
 
+func TestFinallyEndsWhatWasBegun(t *testing.T) {
+	ends := 0
+	end := func(err error) func() error { return func() error { ends++; return err } }
+	require.NoError(t, must.Catch(func() { defer must.Finally(end(nil)) }))
+	require.EqualError(t, must.Catch(func() { defer must.Finally(end(io.EOF)) }), "EOF")
+	require.EqualError(t, must.Catch(func() {
+		defer must.Finally(end(io.EOF))
+		must.Failf("first")
+	}), "first\nEOF")
+	require.PanicsWithValue(t, "other", func() {
+		defer must.Finally(end(io.EOF))
+		panic("other")
+	})
+	require.Equal(t, 4, ends)
+}
+
 func TestAPanicOfOtherCodeGoesOn(t *testing.T) {
 	require.PanicsWithValue(t, "other", func() { _ = must.Catch(func() { panic("other") }) })
 }

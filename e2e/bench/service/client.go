@@ -56,6 +56,15 @@ func (c *client) do(ctx context.Context, method, path, body string) ([]byte, err
 	return answer.Bytes(), err
 }
 
+// get decodes the answer to a GET request.
+func (c *client) get(ctx context.Context, path string, into any) error {
+	answer, err := c.do(ctx, http.MethodGet, path, "")
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer, into)
+}
+
 // read sends a request as do does, reads the answer to its end and discards the body.
 // Keeping a long list would take the client, which shares the processors with the
 // service, about as long as the service takes to write the list.
@@ -130,11 +139,7 @@ func (c *client) settle(ctx context.Context, uuid, want string) error {
 	}
 	for {
 		start := time.Now()
-		answer, err := c.do(ctx, http.MethodGet, "/nodes/"+uuid+"?fields=provision_state,reservation,last_error", "")
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(answer, &node); err != nil {
+		if err := c.get(ctx, "/nodes/"+uuid+"?fields=provision_state,reservation,last_error", &node); err != nil {
 			return err
 		}
 		switch {

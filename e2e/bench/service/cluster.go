@@ -4,14 +4,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -51,9 +50,8 @@ type members struct {
 	running       []*conductor // nil if the conductor does not run
 }
 
-func (m *members) start(ctx context.Context, i int) (err error) {
-	m.running[i], err = startConductor(ctx, m.program, "-etcd", m.etcd, "-name", m.names[i], "-listen", m.addresses[i])
-	return err
+func (m *members) start(ctx context.Context, i int) {
+	m.running[i] = startConductor(ctx, m.program, "-etcd", m.etcd, "-name", m.names[i], "-listen", m.addresses[i])
 }
 
 func (m *members) stop(i int) error {
@@ -67,100 +65,61 @@ func (m *members) stop(i int) error {
 
 // awaitAlive waits until each of the first conductors reports the wanted number of live
 // conductors.
-func (m *members) awaitAlive(ctx context.Context, first, want int) error {
+func (m *members) awaitAlive(ctx context.Context, first, want int) {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
 		defer c.close()
-		for {
-			answer, err := c.do(ctx, http.MethodGet, "/conductors", "")
-			if err != nil {
-				return err
-			}
+		must.Get(sleep.Until(ctx, 10*time.Millisecond, func() (alive int, done bool, err error) {
 			var list struct{ Conductors []struct{ Alive bool } }
-			if err := json.Unmarshal(answer, &list); err != nil {
-				return err
-			}
-			alive := 0
+			err = c.get(ctx, "/conductors", &list)
 			for _, c := range list.Conductors {
 				if c.Alive {
 					alive++
 				}
 			}
-			if alive == want {
-				break
-			}
-			if !sleep.For(ctx, 10*time.Millisecond) {
-				return context.Cause(ctx)
-			}
-		}
+			return alive, alive == want, err
+		}))
 	}
-	return nil
 }
 
 // measureCluster fills an etcd with nodes through one conductor, adds two conductors,
 // kills one, and restarts all of them.
 func measureCluster(
 	ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress,
-) (c cluster, err error) {
+) (c cluster) {
 	c.nodes = nodes
-	etcd, stop, err := startEtcd(ctx, dir)
-	if err != nil {
-		return c, err
-	}
+	etcd, stop := startEtcd(ctx, dir)
 	defer stop()
 	m := &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
 	m.running = make([]*conductor, len(m.names))
-	if m.addresses, err = freeport.Addresses(len(m.names)); err != nil {
-		return c, err
+	m.addresses = must.Get(freeport.Addresses(len(m.names)))
+	for i := range m.running {
+		defer must.Finally(func() error { return m.stop(i) })
 	}
-	defer func() {
-		for i := range m.running {
-			err = errors.Join(err, m.stop(i))
-		}
-	}()
 	progress("filling an etcd with %d nodes", nodes)
-	if err := m.start(ctx, 0); err != nil {
-		return c, err
-	}
-	uuids, took, err := fillNodes(ctx, m.running[0].url, nodes)
-	if err != nil {
-		return c, err
-	}
+	m.start(ctx, 0)
+	uuids, took := fillNodes(ctx, m.running[0].url, nodes)
 	c.filled = took
-	if err := m.stop(0); err != nil {
-		return c, err
-	}
+	must.OK(m.stop(0))
 	for i := range m.names {
 		progress("with %d conductors", i+1)
-		size, err := m.grow(ctx, i, uuids, long)
-		if err != nil {
-			return c, err
-		}
-		c.sizes = append(c.sizes, size)
+		c.sizes = append(c.sizes, m.grow(ctx, i, uuids, long))
 	}
 	progress("until each has done a round of its power sync")
-	if err := c.roundsOf(ctx, m, short); err != nil {
-		return c, err
-	}
+	c.roundsOf(ctx, m, short)
 	progress("killing one")
-	if err := c.kill(ctx, m); err != nil {
-		return c, err
-	}
+	c.kill(ctx, m)
 	progress("starting all again, one after the other")
-	err = c.roll(ctx, m, uuids)
-	return c, err
+	c.roll(ctx, m, uuids)
+	return c
 }
 
 // grow starts one more conductor and measures requests to all running conductors.
-func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Duration) (size clusterSize, err error) {
-	if err := m.start(ctx, i); err != nil {
-		return size, err
-	}
+func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Duration) (size clusterSize) {
+	m.start(ctx, i)
 	size.started = m.running[i].took
 	start := time.Now()
-	if err := m.awaitAlive(ctx, i+1, i+1); err != nil {
-		return size, err
-	}
+	m.awaitAlive(ctx, i+1, i+1)
 	size.joined = time.Since(start)
 	clients, closeClients := m.clients(i+1, uuids)
 	defer closeClients()
@@ -169,11 +128,9 @@ func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Dur
 		inTurn := workload{w.name, func(ctx context.Context, _ *seeded, number int) error {
 			return w.do(ctx, clients[number%len(clients)], number)
 		}}
-		if *at, err = load(ctx, nil, inTurn, clusterWorkers, long); err != nil {
-			return size, err
-		}
+		*at = must.Get(load(ctx, nil, inTurn, clusterWorkers, long))
 	}
-	return size, nil
+	return size
 }
 
 // clients returns a client of each of the first conductors, with the UUIDs of nodes, and a function
@@ -192,25 +149,18 @@ func (m *members) clients(first int, uuids []string) (all []*seeded, closeAll fu
 // roundsOf waits until each conductor has done another round of power sync, on its third
 // of the nodes, and records the memory of each conductor. With short the first round of
 // each conductor suffices.
-func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
+func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) {
 	for _, member := range m.running {
 		rounds := len(member.finished()) + 1
 		if short {
 			rounds = 1
 		}
-		if err := member.roundsOver(ctx, rounds); err != nil {
-			return err
-		}
+		must.OK(member.roundsOver(ctx, rounds))
 		c.rounds = append(c.rounds, member.finished()[rounds-1].took())
 	}
 	for _, member := range m.running {
-		of, err := memoryOf(member.process.Process.Pid)
-		if err != nil {
-			return err
-		}
-		c.memory = append(c.memory, of)
+		c.memory = append(c.memory, memoryOf(member.process.Process.Pid))
 	}
-	return nil
 }
 
 // maxOrphans is the maximum number of the killed conductor's nodes that are provided.
@@ -218,43 +168,33 @@ const maxOrphans = 1000
 
 // kill kills the last conductor and at once sends requests to provide its nodes to the
 // first conductor.
-func (c *cluster) kill(ctx context.Context, m *members) error {
+func (c *cluster) kill(ctx context.Context, m *members) {
 	last := len(m.names) - 1
 	s := newClient("http://" + m.addresses[0])
 	defer s.close()
-	answer, err := s.do(ctx, http.MethodGet, fmt.Sprintf("/nodes?conductor=%s&fields=uuid&limit=%d", m.names[last], maxOrphans), "")
-	if err != nil {
-		return err
-	}
 	var list struct{ Nodes []struct{ UUID string } }
-	if err := json.Unmarshal(answer, &list); err != nil {
-		return err
-	}
+	must.OK(s.get(ctx, fmt.Sprintf("/nodes?conductor=%s&fields=uuid&limit=%d", m.names[last], maxOrphans), &list))
 	c.orphans = len(list.Nodes)
 	dead := m.running[last]
 	m.running[last] = nil
 	start := time.Now()
 	dead.kill()
-	err = each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+	must.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
 		return s.provision(ctx, list.Nodes[i].UUID, "provide")
-	})
-	if err != nil {
-		return err
-	}
-	if err := m.awaitAlive(ctx, last, last); err != nil {
-		return err
-	}
+	}))
+	m.awaitAlive(ctx, last, last)
 	c.noticed = time.Since(start)
-	err = each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+	must.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
 		return s.settle(ctx, list.Nodes[i].UUID, "available")
-	})
+	}))
 	c.takeover = time.Since(start)
-	return errors.Join(err, m.start(ctx, last), m.awaitAlive(ctx, last+1, last+1))
+	m.start(ctx, last)
+	m.awaitAlive(ctx, last+1, last+1)
 }
 
 // roll restarts the conductors, one at a time, while clients send requests. A client
 // repeats a failed request once, with the next conductor.
-func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
+func (c *cluster) roll(ctx context.Context, m *members, uuids []string) {
 	clients, closeClients := m.clients(len(m.names), uuids)
 	defer closeClients()
 	var requests, retried atomic.Int64
@@ -276,17 +216,13 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 		outcome <- r
 	}()
 	start := time.Now()
-	err := func() error {
+	err := must.Catch(func() {
 		for i := range m.names {
-			if err := errors.Join(m.stop(i), m.start(ctx, i)); err != nil {
-				return err
-			}
-			if err := m.awaitAlive(ctx, len(m.names), len(m.names)); err != nil {
-				return err
-			}
+			must.OK(m.stop(i))
+			m.start(ctx, i)
+			m.awaitAlive(ctx, len(m.names), len(m.names))
 		}
-		return nil
-	}()
+	})
 	c.rolled = time.Since(start)
 	stopLoad()
 	r := <-outcome
@@ -294,5 +230,5 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 	if r.failed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d requests failed twice during the rolling restart, the first with: %w", r.failed, r.err))
 	}
-	return err
+	must.OK(err)
 }

@@ -5,13 +5,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // comparison configures the comparison of the services.
@@ -36,19 +36,13 @@ func (r row) times() float64 { return r.ours.perSecond / r.ironic.perSecond }
 const seedWorkers = 2
 
 // compare measures a conductor and an Ironic in turns, and returns the median rates.
-func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row, err error) {
+func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row) {
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	ironic, err := lockstep.Start(starting, lockstep.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, ironic.Close()) }()
-	service, err := startConductor(ctx, program, "-data", filepath.Join(dir, "compared"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, service.stop()) }()
+	ironic := must.Get(lockstep.Start(starting, lockstep.Options{}))
+	defer must.Finally(ironic.Close)
+	service := startConductor(ctx, program, "-data", filepath.Join(dir, "compared"))
+	defer must.Finally(service.stop)
 	var sides [2]*seeded
 	for i, url := range []string{ironic.Endpoint(), service.url} {
 		progress("creating %d nodes at %s", how.nodes, url)
@@ -58,9 +52,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 			side.nodes[n], err = side.create(ctx, fmt.Sprintf("node-%d", n))
 			return err
 		})
-		if err != nil {
-			return nil, fmt.Errorf("create nodes at %s: %w", url, err)
-		}
+		must.OKf(err, "create nodes at %s", url)
 		sides[i] = side
 	}
 	for _, w := range workloads {
@@ -69,11 +61,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 			var rates [2][]rate
 			for range how.rounds {
 				for i, side := range sides {
-					one, err := load(ctx, side, w, workers, how.long)
-					if err != nil {
-						return nil, err
-					}
-					rates[i] = append(rates[i], one)
+					rates[i] = append(rates[i], must.Get(load(ctx, side, w, workers, how.long)))
 				}
 			}
 			r.ironic, r.ours = median(rates[0]), median(rates[1])
@@ -81,7 +69,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 			rows = append(rows, r)
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // median returns the median rate, with the sum of all failures.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -35,22 +36,13 @@ type conductor struct {
 }
 
 // startConductor starts the program and waits until it is ready; args select its store.
-func startConductor(ctx context.Context, program string, args ...string) (*conductor, error) {
+func startConductor(ctx context.Context, program string, args ...string) *conductor {
 	args = append(args, "-series", states.Antelope.String(), "-demo", "0", "-log-level", "DEBUG")
 	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := c.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	log, err := c.process.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
+	out, log := must.Get(c.process.StdoutPipe()), must.Get(c.process.StderrPipe())
 	start := time.Now()
-	if err := c.process.Start(); err != nil {
-		return nil, err
-	}
+	must.OK(c.process.Start())
 	var last string // line of the log
 	c.read.Go(func() { last = c.readLog(log) })
 	ready := make(chan string, 1)
@@ -68,14 +60,14 @@ func startConductor(ctx context.Context, program string, args ...string) (*condu
 	select {
 	case url, ok := <-ready:
 		if !ok {
-			err = c.stop()
-			return nil, fmt.Errorf("the conductor has ended before it was ready: %w: %s", err, last)
+			err := c.stop()
+			must.Failf("the conductor has ended before it was ready: %w: %s", err, last)
 		}
 		c.url, c.took = url, time.Since(start)
-		return c, nil
 	case <-ctx.Done():
-		return nil, errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop())
+		must.OK(errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop()))
 	}
+	return c
 }
 
 // readLog records the rounds of power sync in a log, and returns the last line.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -57,23 +57,14 @@ func runEtcd(ctx context.Context, args []string, _, _ io.Writer) error {
 }
 
 // startEtcd starts an etcd server, waits until it serves, and returns its URL.
-func startEtcd(ctx context.Context, dir string) (client string, stop func(), err error) {
-	free, err := freeport.Addresses(2)
-	if err != nil {
-		return "", nil, err
-	}
+func startEtcd(ctx context.Context, dir string) (client string, stop func()) {
+	free := must.Get(freeport.Addresses(2))
 	client, peer := "http://"+free[0], "http://"+free[1]
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
 	var log strings.Builder
-	server := exec.Command(self, etcdCommand, filepath.Join(dir, "etcd"), client, peer)
+	server := exec.Command(must.Get(os.Executable()), etcdCommand, filepath.Join(dir, "etcd"), client, peer)
 	server.Stderr = &log
 	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := server.Start(); err != nil {
-		return "", nil, err
-	}
+	must.OK(server.Start())
 	stop = func() {
 		_ = server.Process.Kill() // its data are not used again
 		_ = server.Wait()
@@ -87,13 +78,13 @@ func startEtcd(ctx context.Context, dir string) (client string, stop func(), err
 			if response, err = http.DefaultClient.Do(request); err == nil {
 				response.Body.Close()
 				if response.StatusCode == http.StatusOK {
-					return client, stop, nil
+					return client, stop
 				}
 			}
 		}
 		if !sleep.For(ctx, 50*time.Millisecond) {
 			stop()
-			return "", nil, fmt.Errorf("etcd is not ready: %w: %s", err, log.String())
+			must.Failf("etcd is not ready: %w: %s", err, log.String())
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // A fleet holds the measurements of a conductor with many nodes.
@@ -39,89 +41,65 @@ const fleetWorkers = 32
 
 // measureFleet fills a conductor with nodes, restarts it, and measures it during some
 // rounds of power sync. The first round begins at the start of the conductor.
-func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, progress progress) (f fleet, err error) {
+func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, progress progress) (f fleet) {
 	f.nodes = nodes
 	data := filepath.Join(dir, "fleet")
 	progress("filling a conductor with %d nodes", nodes)
-	c, err := startConductor(ctx, program, "-data", data)
-	if err != nil {
-		return f, err
-	}
-	uuids, took, err := fillNodes(ctx, c.url, nodes)
-	if err = errors.Join(err, c.stop()); err != nil {
-		return f, err
-	}
-	f.filled = took
+	c := startConductor(ctx, program, "-data", data)
+	var uuids []string
+	filled := must.Catch(func() { uuids, f.filled = fillNodes(ctx, c.url, nodes) })
+	must.OK(errors.Join(filled, c.stop()))
 	progress("starting it again, for %d rounds of its power sync", rounds)
-	if c, err = startConductor(ctx, program, "-data", data); err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	if f.startedCPU, err = cpuOf(c.process.Process.Pid); err != nil {
-		return f, err
-	}
-	f.started = c.took
+	c = startConductor(ctx, program, "-data", data)
+	defer must.Finally(c.stop)
+	f.startedCPU, f.started = cpuOf(c.process.Process.Pid), c.took
 	s := &seeded{newClient(c.url), uuids}
 	defer s.close()
-	answers, err := sample(ctx, s, func(ctx context.Context) error { return c.roundsOver(ctx, rounds) })
-	if err != nil {
-		return f, err
-	}
+	answers := must.Get(sample(ctx, s, func(ctx context.Context) error { return c.roundsOver(ctx, rounds) }))
 	f.rounds = c.finished()
 	f.quiet, f.busy = split(answers, f.rounds)
-	f.memory, err = memoryOf(c.process.Process.Pid)
-	return f, err
+	f.memory = memoryOf(c.process.Process.Pid)
+	return f
 }
 
 // fillNodes creates nodes, makes them manageable, and returns their UUIDs and the time.
-func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took time.Duration, err error) {
+func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took time.Duration) {
 	s := newClient(url)
 	defer s.close()
 	uuids = make([]string, nodes)
 	start := time.Now()
-	err = each(ctx, nodes, fleetWorkers, func(ctx context.Context, i int) (err error) {
-		if uuids[i], err = s.create(ctx, fmt.Sprintf("node-%d", i)); err != nil {
-			return err
-		}
-		if err := s.provision(ctx, uuids[i], "manage"); err != nil {
-			return err
-		}
-		return s.settle(ctx, uuids[i], "manageable")
-	})
-	return uuids, time.Since(start), err
+	must.OK(each(ctx, nodes, fleetWorkers, func(ctx context.Context, i int) error {
+		return must.Catch(func() {
+			uuids[i] = must.Get(s.create(ctx, fmt.Sprintf("node-%d", i)))
+			must.OK(s.provision(ctx, uuids[i], "manage"))
+			must.OK(s.settle(ctx, uuids[i], "manageable"))
+		})
+	}))
+	return uuids, time.Since(start)
 }
 
 // ticks is the number of clock ticks per second in /proc.
 const ticks = 100
 
 // cpuOf returns the processor time of a process.
-func cpuOf(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
+func cpuOf(pid int) (sum time.Duration) {
+	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
 	_, rest, _ := strings.Cut(string(stat), ") ") // the program's name ends with ")"
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
+		must.Failf("/proc/%d/stat has %d fields after the name", pid, len(fields))
 	}
-	var sum time.Duration
 	for _, field := range fields[11:13] { // user time and system time
 		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
-		}
+		must.OKf(err, "/proc/%d/stat", pid)
 		sum += time.Duration(n) * time.Second / ticks
 	}
-	return sum, nil
+	return sum
 }
 
 // memoryOf returns the memory of a process.
-func memoryOf(pid int) (m memory, err error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return m, err
-	}
+func memoryOf(pid int) (m memory) {
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
 	for line := range strings.Lines(string(status)) {
 		name, rest, _ := strings.Cut(line, ":")
 		field := map[string]*int64{"VmHWM": &m.peak, "VmRSS": &m.now, "RssAnon": &m.own}[name]
@@ -129,10 +107,8 @@ func memoryOf(pid int) (m memory, err error) {
 			continue
 		}
 		kibibytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-		if err != nil {
-			return m, fmt.Errorf("/proc/%d/status: %w", pid, err)
-		}
+		must.OKf(err, "/proc/%d/status", pid)
 		*field = kibibytes << 10
 	}
-	return m, nil
+	return m
 }

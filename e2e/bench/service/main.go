@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -26,7 +27,7 @@ func main() {
 // progress prints a line of progress, with the arguments of Printf.
 type progress func(format string, args ...any)
 
-func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
 	rounds := flags.Int("rounds", 5, "measurements of each workload and service, of which the medians are printed, up to 100; "+
 		"0 for no comparison")
@@ -53,44 +54,23 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "bench-service-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	built := filepath.Join(dir, "ironstate")
-	if err := build.Ironstate(ctx, built); err != nil {
-		return err
-	}
-	progress := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
-	before := machineLoad()
-	if *rounds > 0 {
-		how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
-		rows, err := compare(ctx, built, dir, how, progress)
-		if err != nil {
-			return err
+	return must.Catch(func() {
+		dir := must.Get(os.MkdirTemp("", "bench-service-"))
+		defer os.RemoveAll(dir)
+		built := filepath.Join(dir, "ironstate")
+		must.OK(build.Ironstate(ctx, built))
+		progress := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+		before := machineLoad()
+		if *rounds > 0 {
+			how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
+			must.OK(printComparison(out, how, compare(ctx, built, dir, how, progress)))
 		}
-		if err := printComparison(out, how, rows); err != nil {
-			return err
+		if *many > 0 {
+			must.OK(printFleet(out, measureFleet(ctx, built, dir, *many, *syncs, progress)))
 		}
-	}
-	if *many > 0 {
-		f, err := measureFleet(ctx, built, dir, *many, *syncs, progress)
-		if err != nil {
-			return err
+		if *shared > 0 {
+			must.OK(printCluster(out, measureCluster(ctx, built, dir, *shared, *long, *short, progress)))
 		}
-		if err := printFleet(out, f); err != nil {
-			return err
-		}
-	}
-	if *shared > 0 {
-		c, err := measureCluster(ctx, built, dir, *shared, *long, *short, progress)
-		if err != nil {
-			return err
-		}
-		if err := printCluster(out, c); err != nil {
-			return err
-		}
-	}
-	return printMachine(out, dir, before)
+		printMachine(out, dir, before)
+	})
 }

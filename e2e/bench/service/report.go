@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/host"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // printComparison prints the rates of both services.
@@ -109,38 +110,27 @@ func rounded(d time.Duration) time.Duration {
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // printMachine prints the properties of the machine on which the figures depend.
-func printMachine(out io.Writer, dir, before string) error {
-	wait, err := diskWait(dir)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); "+
+func printMachine(out io.Writer, dir, before string) {
+	wait := diskWait(dir)
+	must.Get(fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); "+
 		"load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
-		time.Now().Format(time.DateOnly), runtime.Version(), host.CPU(), runtime.NumCPU(), before, machineLoad(), rounded(wait))
-	return err
+		time.Now().Format(time.DateOnly), runtime.Version(), host.CPU(), runtime.NumCPU(), before, machineLoad(), rounded(wait)))
 }
 
 // diskWait returns the median time of a synced write to the disk of a folder.
-func diskWait(dir string) (time.Duration, error) {
-	file, err := os.Create(filepath.Join(dir, "disk"))
-	if err != nil {
-		return 0, err
-	}
+func diskWait(dir string) time.Duration {
+	file := must.Get(os.Create(filepath.Join(dir, "disk")))
 	defer file.Close()
 	times := make([]time.Duration, 500)
 	block := make([]byte, 1<<10)
 	for i := range times {
 		start := time.Now()
-		if _, err := file.Write(block); err != nil {
-			return 0, err
-		}
-		if err := file.Sync(); err != nil {
-			return 0, err
-		}
+		must.Get(file.Write(block))
+		must.OK(file.Sync())
 		times[i] = time.Since(start)
 	}
 	slices.Sort(times)
-	return times[len(times)/2], nil
+	return times[len(times)/2]
 }
 
 // machineLoad returns the load averages of the last 1, 5 and 15 minutes.
