@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // The marks that are on the disk after a deployment.
@@ -33,24 +35,19 @@ const (
 const imageUUID = "6a1b7c9e-0b5d-4f4e-9d55-1d2f5a3c8e71"
 
 // image makes an image, and returns its name and SHA-256. It has a partition table, or is one partition.
-func (l *life) image(ctx context.Context) (name, sum string, err error) {
+func (l *life) image(ctx context.Context) (name, sum string) {
 	raw := filepath.Join(l.folder, "image.raw")
 	if l.partition {
-		err = execute(ctx, "./e2e/agent/image.sh", raw, imageUUID)
+		execute(ctx, "./e2e/agent/image.sh", raw, imageUUID)
 	} else {
-		err = os.WriteFile(raw, wholeDisk(), 0o600)
-	}
-	if err != nil {
-		return "", "", err
+		must.OK(os.WriteFile(raw, wholeDisk(), 0o600))
 	}
 	name = "image." + l.format
 	if l.format != "raw" {
-		if err := execute(ctx, "qemu-img", "convert", "-O", l.format, raw, filepath.Join(l.folder, name)); err != nil {
-			return "", "", err
-		}
+		execute(ctx, "qemu-img", "convert", "-O", l.format, raw, filepath.Join(l.folder, name))
 	}
-	content, err := os.ReadFile(filepath.Join(l.folder, name))
-	return name, fmt.Sprintf("%x", sha256.Sum256(content)), err
+	content := must.Get(os.ReadFile(filepath.Join(l.folder, name)))
+	return name, fmt.Sprintf("%x", sha256.Sum256(content))
 }
 
 // wholeDisk returns the content of an image with a partition table.
@@ -65,11 +62,10 @@ func wholeDisk() []byte {
 	return raw
 }
 
-func execute(ctx context.Context, name string, args ...string) error {
+func execute(ctx context.Context, name string, args ...string) {
 	if text, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, text)
+		must.Failf("%s: %w: %s", name, err, text)
 	}
-	return nil
 }
 
 // content returns size bytes of a disk, or fewer at its end.
@@ -103,48 +99,43 @@ func (p partition) isConfigDrive(disk io.ReaderAt) bool {
 }
 
 // checkWholeDisk looks for the image of a whole disk, and for the configuration drive in a partition behind it.
-func checkWholeDisk(disk io.ReaderAt) error {
+func checkWholeDisk(disk io.ReaderAt) {
 	if string(content(disk, markOffset, len(imageMark))) != imageMark {
-		return fmt.Errorf("the disk does not have the image")
+		must.Failf("the disk does not have the image")
 	}
 	if !slices.ContainsFunc(partitions(disk), func(p partition) bool { return p.isConfigDrive(disk) }) {
-		return fmt.Errorf("no partition has the configuration drive")
+		must.Failf("no partition has the configuration drive")
 	}
-	return nil
 }
 
 // checkPartitions looks for the partitions that the agent makes for a partition image: swap, the configuration drive,
 // and the image, with its boot loader. The agent must have found the UUID of the image's file system.
-func (l *life) checkPartitions(ctx context.Context) error {
+func (l *life) checkPartitions(ctx context.Context) {
 	disk := l.machine.disk
 	found := partitions(disk)
 	if len(found) != 3 || found[0].kind != 0x82 || found[1].kind != 0x83 || found[2].kind != 0x83 {
-		return fmt.Errorf("the partitions are %v, want swap and two of Linux", found)
+		must.Failf("the partitions are %v, want swap and two of Linux", found)
 	}
 	if swap := content(disk, found[0].begin, 4096); !bytes.HasSuffix(swap, []byte("SWAPSPACE2")) {
-		return fmt.Errorf("the swap partition has no header")
+		must.Failf("the swap partition has no header")
 	}
 	if !found[1].isConfigDrive(disk) {
-		return fmt.Errorf("the second partition is not the configuration drive")
+		must.Failf("the second partition is not the configuration drive")
 	}
 	file := fmt.Sprintf("%s?offset=%d", l.machine.disk.Name(), found[2].begin)
 	menu, err := exec.CommandContext(ctx, "debugfs", "-R", "cat /boot/grub/grub.cfg", file).Output()
 	if err != nil || string(menu) != menuMark {
-		return fmt.Errorf("the boot loader's configuration is %q, want %q: %v", menu, menuMark, err)
+		must.Failf("the boot loader's configuration is %q, want %q: %v", menu, menuMark, err)
 	}
 	if mark := content(disk, 0, len(loaderMark)); string(mark) != loaderMark {
-		return fmt.Errorf("the disk begins with %q, want the boot loader", mark)
+		must.Failf("the disk begins with %q, want the boot loader", mark)
 	}
 	var n struct {
 		Internal struct {
 			Root string `json:"root_uuid_or_disk_id"`
 		} `json:"driver_internal_info"`
 	}
-	if err := l.call(ctx, http.MethodGet, l.node, nil, &n); err != nil {
-		return err
+	if l.call(ctx, http.MethodGet, l.node, nil, &n); n.Internal.Root != imageUUID {
+		must.Failf("the agent reports the root UUID %q, want %s", n.Internal.Root, imageUUID)
 	}
-	if n.Internal.Root != imageUUID {
-		return fmt.Errorf("the agent reports the root UUID %q, want %s", n.Internal.Root, imageUUID)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -50,18 +50,13 @@ type boot struct {
 	source, image string
 }
 
-func newMachine(o options, api, scripts, agent string) (*machine, error) {
-	disk, err := os.Create(filepath.Join(o.folder, "disk"))
-	if err != nil {
-		return nil, err
-	}
-	if err := disk.Truncate(diskSize); err != nil {
-		return nil, errors.Join(err, disk.Close())
-	}
+func newMachine(o options, api, scripts, agent string) *machine {
+	disk := must.Get(os.Create(filepath.Join(o.folder, "disk")))
+	must.OK(disk.Truncate(diskSize))
 	m := &machine{options: o, api: api, scripts: scripts, agent: agent, disk: disk, powered: make(chan boot, 100),
 		quit: make(chan struct{}), ended: make(chan struct{})}
 	go m.run()
-	return m, nil
+	return m
 }
 
 // power is bmctest.System.OnPower.
@@ -85,7 +80,7 @@ func (m *machine) run() {
 			if !b.on || !ok {
 				continue
 			}
-			if err := m.start(parameters); err != nil {
+			if err := must.Catch(func() { m.start(parameters) }); err != nil {
 				fmt.Fprintln(os.Stderr, "the agent cannot be started:", err)
 			}
 		case <-m.quit:
@@ -109,27 +104,20 @@ func (m *machine) parameters(b boot) (string, bool) {
 }
 
 // start starts an agent. If its command power_off ends it, the BMC powers the machine off.
-func (m *machine) start(parameters string) error {
+func (m *machine) start(parameters string) {
 	m.boots++
-	log, err := os.Create(filepath.Join(m.folder, fmt.Sprintf("agent-%02d.log", m.boots)))
-	if err != nil {
-		return err
-	}
+	log := must.Get(os.Create(filepath.Join(m.folder, fmt.Sprintf("agent-%02d.log", m.boots))))
 	defer log.Close() // the process has its own file descriptor
 	fmt.Fprintln(log, "kernel parameters:", parameters)
 	host, port, err := net.SplitHostPort(m.agent)
-	if err != nil {
-		return err
-	}
+	must.OK(err)
 	state := filepath.Join(m.folder, "agent")
 	args := []string{m.options.agent, state, m.disk.Name(), "--listen_host", host, "--listen_port", port, "--advertise_host", host,
 		"--advertise_port", port,
 		"--lookup_interval", "1", "--disk_wait_attempts", "1", "--inspection_dhcp_wait_timeout", "0", "--debug"}
 	if m.partition { // else agents refuse it since CVE-2026-43003
 		config := filepath.Join(m.folder, "agent.conf")
-		if err := os.WriteFile(config, []byte("[DEFAULT]\nenable_bios_bootloader_install = true\n"), 0o600); err != nil {
-			return err
-		}
+		must.OK(os.WriteFile(config, []byte("[DEFAULT]\nenable_bios_bootloader_install = true\n"), 0o600))
 		args = append(args, "--config-file", config)
 	}
 	if m.plain {
@@ -139,9 +127,7 @@ func (m *machine) start(parameters string) error {
 	command.Env = append(os.Environ(), "MAC="+mac, "PARAMETERS="+parameters)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
-		return err
-	}
+	must.OK(command.Start())
 	done := make(chan struct{})
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +147,6 @@ func (m *machine) start(parameters string) error {
 			fmt.Fprintf(os.Stderr, "the agent has ended, see %s: %v\n", log.Name(), err)
 		}
 	}()
-	return nil
 }
 
 // kill ends the process group of the agent and waits until its disk is free.

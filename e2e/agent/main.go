@@ -20,6 +20,7 @@ import (
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -77,83 +78,55 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "the disk and all logs are in", o.folder)
-	return live(ctx, o, out)
+	return must.Catch(func() { live(ctx, o, out) })
 }
 
 // live starts the service, the machine and its BMC, and takes the machine through its life.
-func live(ctx context.Context, o options, out io.Writer) (err error) {
+func live(ctx context.Context, o options, out io.Writer) {
 	files := filepath.Join(o.folder, "images")
-	if err := os.MkdirAll(files, 0o700); err != nil {
-		return err
-	}
+	must.OK(os.MkdirAll(files, 0o700))
 	for _, name := range []string{"kernel", "ramdisk"} { // a process boots in their place
-		if err := os.WriteFile(filepath.Join(files, name), []byte(name), 0o600); err != nil {
-			return err
-		}
+		must.OK(os.WriteFile(filepath.Join(files, name), []byte(name), 0o600))
 	}
-	free, err := freeport.Addresses(3)
-	if err != nil {
-		return err
-	}
+	free := must.Get(freeport.Addresses(3))
 	api, images, agent := free[0], free[1], free[2]
-	stop, err := serve(ctx, o, "-listen", api, "-agent-network", "127.0.0.0/8", "-api-url", "http://"+api, "-image-listen", images,
+	stop := serve(ctx, o, "-listen", api, "-agent-network", "127.0.0.0/8", "-api-url", "http://"+api, "-image-listen", images,
 		"-image-url", "http://"+images, "-image-folder", files, "-image-host", "127.0.0.1",
 		"-deploy-kernel", "file://"+files+"/kernel", "-deploy-ramdisk", "file://"+files+"/ramdisk")
-	if err != nil {
-		return err
-	}
 	defer stop()
-	m, err := newMachine(o, "http://"+api, "http://"+images, agent)
-	if err != nil {
-		return err
-	}
+	m := newMachine(o, "http://"+api, "http://"+images, agent)
 	defer m.close()
-	m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1",
-		Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.bmc.Close()) }()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	m.bmc = must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1",
+		Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}}))
+	defer must.Finally(m.bmc.Close)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	web := &http.Server{Handler: http.FileServer(http.Dir(o.folder)), ReadHeaderTimeout: time.Minute}
 	go func() { _ = web.Serve(listener) }()
 	defer web.Close()
 	l := &life{options: o, machine: m, out: out, api: "http://" + api + "/v1", files: "http://" + listener.Addr().String(), begun: time.Now()}
-	return l.run(ctx)
+	l.run(ctx)
 }
 
 // serve builds and starts the program ironstate, and waits until it serves.
-func serve(ctx context.Context, o options, args ...string) (stop func(), err error) {
+func serve(ctx context.Context, o options, args ...string) (stop func()) {
 	binary := filepath.Join(o.folder, "ironstate")
-	if err := build.Ironstate(ctx, binary); err != nil {
-		return nil, err
-	}
-	log, err := os.Create(filepath.Join(o.folder, "ironstate.log"))
-	if err != nil {
-		return nil, err
-	}
+	must.OK(build.Ironstate(ctx, binary))
+	log := must.Get(os.Create(filepath.Join(o.folder, "ironstate.log")))
 	defer log.Close() // the process has its own file descriptor
 	args = append(args, "-demo", "0", "-series", o.series, "-log-level", "INFO", fmt.Sprintf("-agent-require-tls=%t", !o.plain))
 	command := exec.Command(binary, args...)
 	command.Stderr = log
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
+	output := must.Get(command.StdoutPipe())
+	must.OK(command.Start())
 	stop = func() { _ = command.Process.Signal(syscall.SIGTERM); _ = command.Wait() }
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "listening on ") {
 			go func() { _, _ = io.Copy(io.Discard, output) }()
-			return stop, nil
+			return stop
 		}
 	}
 	stop()
-	return nil, fmt.Errorf("ironstate does not serve, see %s", log.Name())
+	must.Failf("ironstate does not serve, see %s", log.Name())
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ironstate/ironstate/e2e/internal/debian"
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 )
@@ -61,8 +62,7 @@ func TestARealAgent(t *testing.T) {
 
 func TestTheImageHasAPartitionAndItsMark(t *testing.T) {
 	l := &life{options: options{format: "raw", folder: t.TempDir()}}
-	name, sum, err := l.image(t.Context())
-	require.NoError(t, err)
+	name, sum := l.image(t.Context())
 	image, err := os.ReadFile(filepath.Join(l.folder, name))
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(image)), sum)
@@ -74,8 +74,7 @@ func TestAPartitionImageIsAFileSystemWithTheProgramsOfABootLoader(t *testing.T) 
 	needs.Programs(t, "mkfs.ext4", "debugfs")
 	t.Chdir("../..")
 	l := &life{options: options{format: "raw", folder: t.TempDir(), partition: true}}
-	name, _, err := l.image(t.Context())
-	require.NoError(t, err)
+	name, _ := l.image(t.Context())
 	read := func(request string) string {
 		text, err := exec.Command("debugfs", "-R", request, filepath.Join(l.folder, name)).Output()
 		require.NoError(t, err)
@@ -104,7 +103,7 @@ func TestTheConfigurationDriveIsLookedForInThePartitions(t *testing.T) {
 		entry := disk[446+16:] // of a partition that begins at the end of the image
 		entry[4] = 0x83
 		binary.LittleEndian.PutUint32(entry[8:], uint32(len(disk)/512))
-		err := checkWholeDisk(bytes.NewReader(change(disk)))
+		err := must.Catch(func() { checkWholeDisk(bytes.NewReader(change(disk))) })
 		if want == "" {
 			require.NoError(t, err)
 		} else {
