@@ -13,7 +13,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"time"
 )
@@ -47,43 +46,40 @@ type certificates struct {
 }
 
 // newCertificates makes the certificate of a BMC. The authority is a new one if given is nil.
-func newCertificates(kind Certificate, addr net.IP, given *tls.Certificate) (certificates, error) {
-	authorize := newAuthority
-	if given != nil {
-		authorize = func() (*authority, error) { return authorityOf(given) }
-	}
-	trusted, err := authorize()
-	if err != nil {
-		return certificates{}, err
+func newCertificates(kind Certificate, addr net.IP, given *tls.Certificate) (c certificates, err error) {
+	trusted := given
+	if trusted == nil {
+		if trusted, err = NewAuthority(); err != nil {
+			return c, err
+		}
 	}
 	signer := trusted
 	if kind == certForeignCA {
-		if signer, err = newAuthority(); err != nil {
-			return certificates{}, err
+		if signer, err = NewAuthority(); err != nil {
+			return c, err
 		}
 	}
-	leaf, err := signer.issue(leafTemplate(kind, addr))
+	leaf, err := issue(leafTemplate(kind, addr), signer)
 	if err != nil {
-		return certificates{}, err
+		return c, err
 	}
 	return certificates{
-		tls:         &tls.Config{Certificates: []tls.Certificate{leaf}, NextProtos: []string{"http/1.1"}},
-		caPEM:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.cert.Raw}),
-		fingerprint: sha256.Sum256(leaf.Certificate[0]),
+		tls:         &tls.Config{Certificates: []tls.Certificate{*leaf}, NextProtos: []string{"http/1.1"}},
+		caPEM:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.Leaf.Raw}),
+		fingerprint: sha256.Sum256(leaf.Leaf.Raw),
 	}, nil
 }
 
 func leafTemplate(kind Certificate, addr net.IP) *x509.Certificate {
 	now := time.Now()
 	t := &x509.Certificate{
-		SerialNumber: serialNumber(),
-		Subject:      pkix.Name{CommonName: "bmctest BMC"},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     now.Add(30 * 24 * time.Hour),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:     []string{"localhost"},
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, addr},
+		Subject:     pkix.Name{CommonName: "bmctest BMC"},
+		NotBefore:   now.Add(-time.Hour),
+		NotAfter:    now.Add(30 * 24 * time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, addr},
 	}
 	switch kind {
 	case certExpired:
@@ -96,65 +92,43 @@ func leafTemplate(kind Certificate, addr net.IP) *x509.Certificate {
 	return t
 }
 
-// authority is a certificate authority in memory.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority() (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("bmctest: make CA key: %w", err)
-	}
-	template := &x509.Certificate{
-		SerialNumber:          serialNumber(),
+// NewAuthority makes an authority for [RedfishConfig.Authority], which is valid for a year. Clients trust the
+// PEM form of its Certificate.
+func NewAuthority() (*tls.Certificate, error) {
+	return issue(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: "bmctest CA " + rand.Text()[:6]},
 		NotBefore:             time.Now().Add(-72 * time.Hour),
 		NotAfter:              time.Now().Add(365 * 24 * time.Hour),
 		KeyUsage:              x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, fmt.Errorf("bmctest: sign CA: %w", err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("bmctest: read CA: %w", err)
-	}
-	return &authority{cert: cert, key: key}, nil
+	}, nil)
 }
 
-// NewAuthority makes an authority for [RedfishConfig.Authority], which is valid for a year. Clients trust the
-// PEM form of its Certificate.
-func NewAuthority() (*tls.Certificate, error) {
-	a, err := newAuthority()
-	if err != nil {
-		return nil, err
+// checkAuthority returns an error for an authority that cannot sign.
+func checkAuthority(c *tls.Certificate) error {
+	if _, ok := c.PrivateKey.(*ecdsa.PrivateKey); !ok || c.Leaf == nil {
+		return errors.New("no Leaf or no ECDSA key")
 	}
-	return &tls.Certificate{Certificate: [][]byte{a.cert.Raw}, PrivateKey: a.key, Leaf: a.cert}, nil
+	return nil
 }
 
-func authorityOf(c *tls.Certificate) (*authority, error) {
-	key, ok := c.PrivateKey.(*ecdsa.PrivateKey)
-	if !ok || c.Leaf == nil {
-		return nil, errors.New("no Leaf or no ECDSA key")
-	}
-	return &authority{cert: c.Leaf, key: key}, nil
-}
-
-func (a *authority) issue(template *x509.Certificate) (tls.Certificate, error) {
+// issue makes a certificate with a new key, which an authority signs, or with nil the key itself.
+func issue(template *x509.Certificate, by *tls.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("bmctest: make key: %w", err)
+		return nil, fmt.Errorf("bmctest: make key: %w", err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if by == nil {
+		by = &tls.Certificate{Leaf: template, PrivateKey: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, by.Leaf, key.Public(), by.PrivateKey)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("bmctest: sign certificate: %w", err)
+		return nil, fmt.Errorf("bmctest: sign certificate: %w", err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: read certificate: %w", err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
-
-func serialNumber() *big.Int { return new(big.Int).SetBytes([]byte(rand.Text())[:16]) }

@@ -152,7 +152,7 @@ func (c RedfishConfig) check() error {
 		}
 	}
 	if c.Authority != nil {
-		if _, err := authorityOf(c.Authority); err != nil {
+		if err := checkAuthority(c.Authority); err != nil {
 			invalid("Authority", err, "a certificate with its Leaf and an ECDSA key")
 		}
 	}
