@@ -75,7 +75,7 @@
 //     deployments, by Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
 //     reports the settings, for which it waits up to 30 minutes; the second does not check its result. Since 2026.1
 //     both wait, if no agent boots, until the machine boots its system, where the BMC reports that (BootProgress).
-//   - By Redfish, the vendor (the property vendor, unless the node has it), the boot mode, secure boot, the BIOS
+//   - The vendor (the property vendor, unless the node has it) and, by Redfish, the boot mode, secure boot, the BIOS
 //     settings with their registry, and from series 2023.2 on the versions of the firmware, are read when
 //     [conductor.CacheReader] says, and the settings also in those steps. Clients read them
 //     from the node's record; a failure to read them from the BMC is only logged.

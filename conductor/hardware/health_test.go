@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// TestABMCIsReadByTheInterfaceRedfishAlone asks for the values that a verification and the power sync store.
-func TestABMCIsReadByTheInterfaceRedfishAlone(t *testing.T) {
+// TestABMCIsReadByTheInterfaceRedfish asks for the values that a verification and the power sync store.
+func TestABMCIsReadByTheInterfaceRedfish(t *testing.T) {
 	server := startRedfish(t)
 	ipmi, err := hardware.NewIPMI(hardware.Config{})
 	require.NoError(t, err)
@@ -47,8 +47,10 @@ func TestABMCIsReadByTheInterfaceRedfishAlone(t *testing.T) {
 	require.Equal(t, make([]error, 5), errs)
 	require.Equal(t, none, found)
 	require.Len(t, server.Requests(), asked)
+	t.Setenv("PATH", "")
 	found, errs = reads(ipmi, with("ipmi", nil))
-	require.Equal(t, make([]error, 5), errs)
+	require.ErrorContains(t, errs[0], "ipmitool is not installed", "the vendor is asked for over IPMI, too")
+	require.Equal(t, make([]error, 4), errs[1:])
 	require.Equal(t, none, found)
 
 	for _, n := range []*conductor.Node{nil, with("redfish", map[string]any{"redfish_address": nil})} {

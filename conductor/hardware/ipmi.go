@@ -51,6 +51,7 @@ var ipmiProperties = map[string]string{
 
 func parseIPMI(i info) (bmc.Config, error) {
 	c := bmc.Config{Protocol: "ipmi"}
+	c.Vendor, _ = i.Properties["vendor"].(string)
 	if err := i.require("IPMI credentials", "ipmi_address", "ipmi_username", "ipmi_password"); err != nil {
 		return c, err
 	}

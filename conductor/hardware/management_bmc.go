@@ -68,3 +68,14 @@ func (b *bmcs) checkDevice(device string) error {
 func (b bmcManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
 	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.InjectNMI(ctx, n.UUID) })
 }
+
+// ReadVendor implements [VendorReader].
+//
+// Source: detect_vendor in ironic/drivers/modules/redfish/management.py and ipmitool.py beside that folder.
+func (b bmcManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
+		firmware, machine, err = b.driver.Vendor(ctx, n.UUID)
+		return err
+	})
+	return firmware, machine, err
+}

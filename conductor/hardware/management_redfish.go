@@ -114,17 +114,6 @@ func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction,
 	}[function], err)
 }
 
-// ReadVendor implements [VendorReader].
-//
-// Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
-func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		firmware, machine, err = b.driver.Vendor(ctx, n.UUID)
-		return err
-	})
-	return firmware, machine, err
-}
-
 // ReadMACs implements [MACReader].
 func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]string, error) {
 	macs, err := ask(ctx, b.bmcs, n, b.driver.MACAddresses)

@@ -190,6 +190,17 @@ func TestTheBootTimeoutOfIPMIIsDisabledUnlessTheNodeKeepsIt(t *testing.T) {
 	}
 }
 
+func TestIPMIKnowsTheVendorOfTheMachine(t *testing.T) {
+	for _, vendor := range []any{"supermicro", "", nil, 7} {
+		c, err := parseIPMI(info{&conductor.Node{
+			DriverInfo: map[string]any{"ipmi_address": "192.0.2.1", "ipmi_username": "u", "ipmi_password": "p"},
+			Properties: map[string]any{"vendor": vendor},
+		}})
+		require.NoError(t, err)
+		require.Equal(t, vendor == "supermicro", c.Vendor == "supermicro")
+	}
+}
+
 func TestTheWordsOfVerifyCAAreTrueOrFalse(t *testing.T) {
 	for value, insecure := range map[any]bool{true: false, false: true, "True": false, " no ": true, "0": true, "yes": false} {
 		pool, got, err := info{&conductor.Node{DriverInfo: map[string]any{"redfish_verify_ca": value}}}.verifyCA("redfish_verify_ca")

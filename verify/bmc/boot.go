@@ -30,7 +30,7 @@ func (b bootDevice) is(target string) bool {
 // Source: ironic/common/boot_devices.py and the management interfaces in ironic/drivers/modules.
 var bootDevices = []bootDevice{
 	{"pxe", "Pxe", 0x04, nil},
-	{"disk", "Hdd", 0x08, nil},
+	{"disk", "Hdd", diskSelector, nil},
 	{"cdrom", "Cd", 0x14, []string{"CD/DVD", "UsbCd"}},
 	{"bios", "BiosSetup", 0x18, nil},
 	{"safe", "", 0x0c, nil},

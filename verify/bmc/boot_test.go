@@ -63,6 +63,9 @@ func TestADriverSetsTheBootDeviceOverIPMI(t *testing.T) {
 			require.Equal(t, device, got)
 		}
 	}
+	_, vendor, err := d.Vendor(t.Context(), "uefi")
+	require.NoError(t, err)
+	require.Regexp(t, `montavista|0x1291`, vendor, "the manufacturer of ipmi_sim has a name where ipmitool has a list of names")
 }
 
 func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {

@@ -74,6 +74,9 @@ type Config struct {
 	// BootMode is how the machine boots, "uefi" or "bios". A request for a boot device sets it: over IPMI always, with
 	// "uefi" for empty; over Redfish if the BMC reports another mode, and never for empty.
 	BootMode string
+	// Vendor is who made the machine, as [Driver.Vendor] reads it. Over IPMI, the disk of a machine of Supermicro has
+	// another boot device selector in UEFI mode.
+	Vendor string
 	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
 	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3). Some BMCs refuse it.
 	KeepBootTimeout bool

@@ -39,6 +39,8 @@ type connection interface {
 	bootDevice(context.Context) (device string, persistent bool, err error)
 	// setBootDevice reports whether the device is kept, and not for the next boot only.
 	setBootDevice(ctx context.Context, device bootDevice, persistent bool) (kept bool, err error)
+	// vendor reads what [Driver.Vendor] returns.
+	vendor(context.Context) (firmware, machine string, err error)
 	// close logs out and releases the resources of open, whether or not open failed.
 	close(context.Context)
 	// scrubber removes the secrets from errors of the connection.

@@ -9,20 +9,23 @@ import (
 )
 
 // Vendor reads who made the firmware of a node's BMC, and who made the machine; each is "" if the BMC does not report
-// it. Over IPMI the error is of the kind [verify.Unsupported].
-//
-// Source: Vendor of the service root and Manufacturer of the system in DSP8010.
+// it. An IPMI BMC has one manufacturer, which stands for the machine's.
 func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
-	of := call{id: id, op: "read the vendor"}
-	names, err := readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (names [2]string, err error) {
-		names[0], _ = r.root.at("Vendor").(string) // of another type, it tells nothing
-		system, err := r.readSystem(ctx)
-		if err == nil {
-			err = system.raw.Get("Manufacturer", &names[1])
-		}
-		return names, err
+	err = d.do(ctx, call{id: id, op: "read the vendor"}, func(ctx context.Context, conn connection) (err error) {
+		firmware, machine, err = conn.vendor(ctx)
+		return err
 	})
-	return names[0], names[1], err
+	return firmware, machine, err
+}
+
+// Source: Vendor of the service root and Manufacturer of the system in DSP8010.
+func (r *redfishConnection) vendor(ctx context.Context) (firmware, machine string, err error) {
+	firmware, _ = r.root.at("Vendor").(string) // of another type, it tells nothing
+	system, err := r.readSystem(ctx)
+	if err == nil {
+		err = system.raw.Get("Manufacturer", &machine)
+	}
+	return firmware, machine, err
 }
 
 // Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC

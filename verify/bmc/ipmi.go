@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
@@ -88,6 +89,37 @@ const (
 // bootFlagsAt is the index of the boot flags in the answer, after the version and the number of the parameter.
 const bootFlagsAt = 2
 
+// The boot device selectors of the disk: of the specification, and of machines of Supermicro in UEFI mode, to which the
+// other one means nothing. In the specification this one is the primary remote medium.
+const (
+	diskSelector       = 0x08
+	supermicroSelector = 0x24
+)
+
+// selector returns the boot device selector of a device.
+//
+// Source: _vendor_aware_boot_device_map in ironic/drivers/modules/ipmitool.py; ipmitool has Supermicro's two names.
+func (c *ipmiConnection) selector(device bootDevice) byte {
+	made := strings.ToLower(c.config.Vendor)
+	named := func(name string) bool { return strings.HasPrefix(made, name) }
+	if device.code == diskSelector && c.config.BootMode != biosMode && (named("supermicro") || named("super micro")) {
+		return supermicroSelector
+	}
+	return device.code
+}
+
+// manufacturerLine finds the manufacturer in the output of ipmitool.
+var manufacturerLine = regexp.MustCompile(`(?m)^Manufacturer Name *: (.+)$`)
+
+// Source: detect_vendor in ironic/drivers/modules/ipmitool.py.
+func (c *ipmiConnection) vendor(ctx context.Context) (firmware, machine string, err error) {
+	said, err := c.tool.Run(ctx, "mc", "info")
+	if found := manufacturerLine.FindStringSubmatch(said); found != nil {
+		machine = strings.ToLower(strings.TrimSpace(found[1]))
+	}
+	return "", machine, err
+}
+
 // bootDevice ignores whether the flags are marked as valid, as Ironic does: some BMCs never mark them.
 func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	said, err := c.tool.Run(ctx, "raw", "0x00", "0x09", "0x05", "0x00", "0x00")
@@ -98,8 +130,9 @@ func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persist
 	if err != nil || len(answer) < bootFlagsAt+2 {
 		return "", false, failure.Protocolf("ipmitool says %q, and no boot flags", said)
 	}
+	selector := answer[bootFlagsAt+1] & bootSelector
 	for _, b := range bootDevices {
-		if b.code != 0 && answer[bootFlagsAt+1]&bootSelector == b.code {
+		if b.code != 0 && (selector == b.code || selector == c.selector(b)) {
 			return b.word, answer[bootFlagsAt]&bootPersistent != 0, nil
 		}
 	}
@@ -126,7 +159,7 @@ func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, p
 	if c.config.BootMode != biosMode {
 		flags |= bootUEFI
 	}
-	_, err = c.tool.Run(ctx, "raw", "0x00", "0x08", "0x05", fmt.Sprintf("%#02x", flags), fmt.Sprintf("%#02x", device.code),
+	_, err = c.tool.Run(ctx, "raw", "0x00", "0x08", "0x05", fmt.Sprintf("%#02x", flags), fmt.Sprintf("%#02x", c.selector(device)),
 		"0x00", "0x00", "0x00")
 	return persistent, err
 }
