@@ -41,6 +41,17 @@ func TestABMCIsReadByTheInterfaceRedfish(t *testing.T) {
 	require.Equal(t, make([]error, 5), errs)
 	require.Equal(t, []any{"ironstate", "uefi", true, "OK", true, true}, found)
 
+	unlicensed := bmctest.Handle("no licence", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"error": {"@Message.ExtendedInfo": [{"MessageId": "SMC.1.0.OemLicenseNotPassed"}]}}`))
+	})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/SecureBoot", Do: unlicensed})
+	known := server.Logins()
+	found, errs = reads(redfish, n)
+	require.Equal(t, make([]error, 5), errs)
+	require.Equal(t, []any{"ironstate", "uefi", false, "OK", true, true}, found, "the boot mode is known without secure boot")
+	require.Zero(t, server.Logins().Failed-known.Failed)
+
 	asked := len(server.Requests())
 	n.Interfaces = map[string]string{"management": "noop", "bios": "no-bios", "firmware": "no-firmware"}
 	found, errs = reads(redfish, n)

@@ -3,12 +3,12 @@
 package redfish
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,6 +32,14 @@ const (
 	errNoSessions = failure.Reason("the service has no sessions")
 )
 
+// What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, and not
+// that the machine is in lockdown; and that the BMC has no licence for what is asked for, as a Supermicro says
+// (OemLicenseNotPassed), some of them even of the service root.
+var (
+	accountLocked = regexp.MustCompile(`(?i)(account|user|login) ?lock|\block(ed|out)`)
+	unlicensed    = regexp.MustCompile(`(?i)licen[sc]e`)
+)
+
 // refusal returns the error of an error answer, nil for any other answer. The body of an answer to a change may be
 // anything: the change is made.
 func (a *Answer) refusal() error {
@@ -39,14 +47,14 @@ func (a *Answer) refusal() error {
 	switch code := a.Status; {
 	case code == http.StatusUnauthorized:
 		return a.fail(verify.Credentials, said, nil)
-	case code == http.StatusForbidden && bytes.Contains(bytes.ToLower(a.Body), []byte("lock")):
+	case (code == http.StatusNotFound || a.unlicensed()) && a.atRoot():
+		return a.fail(verify.Unsupported, said, errNoRoot)
+	case a.absent(), a.unlicensed():
+		return a.fail(verify.Unsupported, said, nil)
+	case code == http.StatusForbidden && accountLocked.Match(a.Body):
 		return a.fail(verify.Locked, said, nil)
 	case code == http.StatusForbidden:
 		return a.fail(verify.Credentials, said, nil)
-	case code == http.StatusNotFound && a.atRoot():
-		return a.fail(verify.Unsupported, said, errNoRoot)
-	case a.absent():
-		return a.fail(verify.Unsupported, said, nil)
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return a.fail(verify.Unreachable, said, nil)
 	case code/100 != 2:
@@ -93,6 +101,11 @@ func (a *Answer) absent() bool {
 	return false
 }
 
+// unlicensed reports whether the answer says that the BMC has no licence for what is asked for.
+func (a *Answer) unlicensed() bool {
+	return a.Status == http.StatusForbidden && unlicensed.Match(a.Body)
+}
+
 func (a *Answer) isJSON() bool {
 	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
@@ -124,14 +137,21 @@ func (a *Answer) message() string {
 }
 
 // messages returns the texts of a member's messages. An iLO sends messages without a text: their ID and arguments then
-// stand for it.
+// stand for it. Others send one message in place of a list.
+//
+// Source: _get_most_severe_msg in sushy/exceptions.py.
 func (o Object) messages(name string) (texts []string) {
-	var messages []struct {
+	type message struct {
 		Message   string
 		MessageID string // encoding/json takes MessageId as well
 		Args      []any  `json:"MessageArgs"`
 	}
+	var messages []message
 	_ = o.Get(name, &messages) // what can be decoded tells something
+	if messages == nil {
+		messages = append(messages, message{})
+		_ = o.Get(name, &messages[0])
+	}
 	for _, m := range messages {
 		var args []string
 		for _, arg := range m.Args {

@@ -36,6 +36,12 @@ func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 		{Answer{Status: 401, Body: []byte("locked")}, system, "refused", verify.Credentials, nil},
 		{Answer{Status: 403}, system, "refused", verify.Credentials, nil},
 		{Answer{Status: 403, Body: []byte("the account is LOCKED")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("BMC.1.0.AccountLocked")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("user lockout")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("in lockdown mode")}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403, Body: []byte("blocked until the clock is set")}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403, Body: []byte("SMC.1.0.OemLicenseNotPassed")}, system, "refused", verify.Unsupported, nil},
+		{Answer{Status: 403, Body: []byte("Not licensed")}, Root, noRoot + "refused", verify.Unsupported, errNoRoot},
 		{Answer{Status: 404}, Root, noRoot + "refused", verify.Unsupported, errNoRoot},
 		{Answer{Status: 404}, "/redfish/v1", noRoot + "refused", verify.Unsupported, errNoRoot},
 		{Answer{Status: 405}, Root, "refused", verify.Unsupported, nil},
@@ -94,6 +100,10 @@ func TestTheMessagesOfAnErrorAreTheMostExact(t *testing.T) {
 		// An iLO sends no text.
 		`{"error": {"message": "See it", "@Message.ExtendedInfo": [{"MessageArgs": ["Off"], "MessageId": "iLO.2.X"}]}}`: "iLO.2.X Off",
 		`{"error": {"@Message.ExtendedInfo": [{"MessageArgs": ["Tape", 7], "MessageID": "N"}]}}`:                        "N Tape, 7",
+		// Others send one message in place of a list.
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": {"MessageId": "N", "Message": "exactly"}}}`: "exactly",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": {"MessageId": "N", "Message": 7}}}`:         "N",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": {}}}`:                                       "in general",
 		// bmcweb sends the errors of properties without error.
 		`{"B@Message.ExtendedInfo": [{"Message": "b"}, {"MessageId": "c"}], "A@Message.ExtendedInfo": [{"Message": "a"}]}`: "a b c",
 		`{"C": [{"Message": "d"}], "error": {"message": "in general"}, "A@Message.ExtendedInfo": [{"Message": "a"}]}`:      "a",
