@@ -19,7 +19,6 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
-	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
@@ -73,7 +72,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		}
 		for _, s := range b.settings {
 			if value, ok := values[s.Name]; ok && s.IsSecret() {
-				r.scrub.Add(secret.New(fmt.Sprint(value))) // a refusal may repeat it
+				r.hide(fmt.Sprint(value)) // a refusal may repeat it
 			}
 		}
 		attributes, err := b.typed(values, r.anyBIOS)

@@ -17,7 +17,6 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
-	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // Subscription is a subscription to a BMC's events, which the BMC sends to its Destination over HTTP. The JSON names
@@ -50,7 +49,7 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 	err = d.redfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) (err error) {
 		for _, header := range s.Headers {
 			for _, value := range header {
-				r.scrub.Add(secret.New(value))
+				r.hide(value)
 			}
 		}
 		if at == "" {

@@ -19,7 +19,6 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
-	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // VirtualMedia is a slot of virtual media. Its JSON is the same as in Ironic's GET /v1/nodes/NODE/vmedia.
@@ -149,7 +148,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	}
 	return d.redfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, c *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
-			c.scrub.Add(secret.New(password))
+			c.hide(password)
 		}
 		r, err := c.systemReader(ctx)
 		if err != nil {

@@ -11,12 +11,14 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // redfishConnection is Redfish over HTTPS.
 type redfishConnection struct {
 	host     string
 	scrub    *failure.Scrubber
+	hidden   []secret.Text // secrets of the call, in which alone they are removed from errors
 	client   *redfish.Client
 	root     resource // the service root, once open
 	bootMode string   // the boot mode to set beside a boot device, in Redfish's words; "" for none
@@ -43,7 +45,10 @@ func (r *redfishConnection) protocol() string { return redfishProtocol }
 
 func (r *redfishConnection) address() string { return r.host }
 
-func (r *redfishConnection) begin() { r.client.Begin() }
+func (r *redfishConnection) begin() {
+	r.client.Begin()
+	r.hidden = nil
+}
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
 
@@ -51,7 +56,10 @@ func (r *redfishConnection) temporary() bool { return r.client.NoFreeSession() }
 
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
 
-func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub }
+func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub.With(r.hidden...) }
+
+// hide removes a secret from the errors of the call.
+func (r *redfishConnection) hide(text string) { r.hidden = append(r.hidden, secret.New(text)) }
 
 func (r *redfishConnection) open(ctx context.Context) error {
 	r.client.Begin()

@@ -30,11 +30,16 @@ type Scrubber struct {
 
 // NewScrubber returns the Scrubber of a user's secrets.
 func NewScrubber(user string, secrets ...secret.Text) *Scrubber {
-	s := &Scrubber{user: user}
+	return (&Scrubber{user: user}).With(secrets...)
+}
+
+// With returns a Scrubber that also removes some other secrets.
+func (s *Scrubber) With(secrets ...secret.Text) *Scrubber {
+	more := &Scrubber{s.user, slices.Clone(s.secrets)}
 	for _, text := range secrets {
-		s.Add(text)
+		more.Add(text)
 	}
-	return s
+	return more
 }
 
 // Add adds a secret to remove.
