@@ -194,14 +194,25 @@ func (r *reader) pendingBIOS(b *bios) (now, pending map[string]any, target *redf
 	return now, pending, target, nil
 }
 
-// changedBIOS returns the attributes of the settings object, nil if there is none, and where to change them.
+// changedBIOS returns the attributes of the settings object, nil if there is none, and where to change them. A Gigabyte
+// has the annotation without a link, and its settings object where firmware of AMI has it.
+//
+// Source: issue 6433 of github.com/ansible-collections/community.general, pull request 57 of
+// github.com/DMTF/Redfish-Tacklebox.
 func (r *reader) changedBIOS(b *bios) (changed map[string]any, target *redfish.Answer, err error) {
 	at := b.link("@Redfish.Settings", "SettingsObject")
+	guessed := at == "" && b.at("@Redfish.Settings") != nil
+	if guessed {
+		at = strings.TrimSuffix(b.answer.Request.Path, "/") + "/SD"
+	}
 	if at == "" {
 		return nil, b.answer, nil
 	}
 	settings, err := r.get(r.ctx, at, new(schemas.Bios))
 	if err != nil {
+		if guessed && !r.ended() {
+			return nil, b.answer, nil
+		}
 		return nil, nil, err
 	}
 	changed, _ = settings.at("Attributes").(map[string]any)

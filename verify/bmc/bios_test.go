@@ -192,6 +192,31 @@ func TestThePendingBIOSSettingsAreThoseOfTheSettingsObject(t *testing.T) {
 	require.ErrorIs(t, err, verify.Unsupported)
 }
 
+// As a Gigabyte has it.
+func TestASettingsObjectWithoutALinkIsBelowTheBIOS(t *testing.T) {
+	const bios = systemPath + "/Bios"
+	unlinked := bmctest.Fault{On: bios, Method: http.MethodGet, Do: bmctest.Property("@Redfish.Settings",
+		map[string]any{"ETag": "Dummyetag", "Messages": []any{map[string]any{"MessageId": "Base.1.0.SettingsFailed"}}})}
+	for name, test := range map[string]struct {
+		profile bmctest.Profile
+		faults  []bmctest.Fault
+		path    string
+		err     error
+	}{
+		"at SD":           {bmctest.Profile{BIOSSettings: "SD"}, nil, bios + "/SD", nil},
+		"none":            {bmctest.Profile{BIOSInPlace: true}, nil, bios, nil},
+		"not to be read":  {bmctest.Profile{BIOSInPlace: true}, []bmctest.Fault{{On: bios + "/SD", Do: bmctest.Status(500)}}, bios, nil},
+		"with no session": {bmctest.Profile{BIOSSettings: "SD"}, []bmctest.Fault{{On: bios + "/SD", Do: bmctest.Status(401)}}, "", verify.Credentials},
+	} {
+		d, server := profileDriver(t, test.profile, append(test.faults, unlinked)...)
+		_, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 30})
+		require.ErrorIs(t, err, test.err, name)
+		for _, path := range []string{bios, bios + "/SD"} {
+			require.Equal(t, path == test.path, count(server, "PATCH", path) == 1, "%s: %s", name, path)
+		}
+	}
+}
+
 func TestNoBIOSSettingsAreNoChange(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
