@@ -32,7 +32,8 @@ type failed struct {
 // Source: _op and check_retry_on_exception in sushy/connector.py, and the defaults of Sushy in sushy/main.py, ten
 // attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling,
 // _set_power_state in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device
-// in management.py beside it, which has 6 attempts in 39 s. Unlike sushy, a GET that gets another server error than 503
+// in management.py beside it, which has 6 attempts in 39 s; for isNotReady, issue 129 of
+// github.com/quadsproject/badfish. Unlike sushy, a GET that gets another server error than 503
 // has three attempts, since some BMCs answer 500 for a part that they can never read.
 var repetitions = []struct {
 	applies  func(failed) bool
@@ -41,6 +42,7 @@ var repetitions = []struct {
 	{failed.isUnsent, 10},
 	{failed.isCut, 10},
 	{failed.isUnavailable, 10},
+	{failed.isNotReady, 8},
 	{failed.isServerError, 3},
 	{failed.isSettling, 22},
 	{failed.isStarting, 16},
@@ -80,6 +82,11 @@ func (f failed) isServerError() bool {
 	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
 }
 
+// isNotReady reports whether an iDRAC has answered that it, or a part of it, is not ready, also to a request that reads.
+func (f failed) isNotReady() bool {
+	return (f.isRead() || f.request.Method != http.MethodGet) && (f.has("SWC0700") || f.has("RAC0508"))
+}
+
 // isStarting reports whether an iLO has refused a change because its machine starts, which may take the machine most of
 // a minute.
 func (f failed) isStarting() bool { return f.says("UnableToModifyDuringSystemPOST") }
@@ -93,8 +100,11 @@ func (f failed) isBusy() bool {
 }
 
 // says reports whether a change was refused with a text.
-func (f failed) says(text string) bool {
-	return f.request.Method != http.MethodGet && f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
+func (f failed) says(text string) bool { return f.request.Method != http.MethodGet && f.has(text) }
+
+// has reports whether a refusal has a text.
+func (f failed) has(text string) bool {
+	return f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
 }
 
 // isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC

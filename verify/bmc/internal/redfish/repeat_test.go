@@ -38,6 +38,13 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"POST", 403, "InvalidOperationForSystemState", nil, 1},
 		{"PATCH", 399, busy, []int{399}, 1},
 		{"GET", 400, busy, []int{400}, 1},
+		{"GET", 400, "IDRAC.1.6.SWC0700", nil, 8},
+		{"GET", 500, "IDRAC.2.9.RAC0508", nil, 8},
+		{"GET", 503, "IDRAC.2.9.RAC0508", nil, 10},
+		{"GET", 401, "IDRAC.1.6.SWC0700", nil, 1},
+		{"GET", 200, "IDRAC.1.6.SWC0700", nil, 1},
+		{"PATCH", 400, "IDRAC.2.9.RAC0508", nil, 8},
+		{"POST", 400, "IDRAC.1.6.SWC0700", nil, 8},
 		{"GET", 503, "other", nil, 10},
 		{"GET", 500, "other", nil, 3},
 		{"GET", 501, "other", nil, 1},
@@ -57,6 +64,11 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		f := failed{request: Request{Method: test.method, Repeat: test.repeat}, answer: &Answer{Status: test.status, Body: []byte(test.body)}}
 		require.Equal(t, test.want, f.attempts(), "%+v", test)
 	}
+}
+
+func TestAReadWhosePasswordIsNotProvenIsNotSentAgain(t *testing.T) {
+	f := failed{request: Request{Method: http.MethodGet}, answer: &Answer{Status: 400, Body: []byte("SWC0700")}, unproven: true}
+	require.Equal(t, 1, f.attempts())
 }
 
 func TestARequestThatTheBMCHasNotReceivedIsSentAgain(t *testing.T) {
