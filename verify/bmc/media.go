@@ -62,7 +62,9 @@ func isSlot(o redfish.Object) bool {
 }
 
 // inserted reports whether an image is inserted in a slot. Some BMCs do not report Inserted: then the way of the
-// connection or an image tells it.
+// connection tells it or, if there is none, an image, since a Supermicro names the last image after it was ejected.
+//
+// Source: issue 6969 of github.com/ansible-collections/community.general.
 func inserted(o redfish.Object) bool {
 	var inserted *bool
 	if o.Get("Inserted", &inserted) == nil && inserted != nil {
@@ -70,7 +72,10 @@ func inserted(o redfish.Object) bool {
 	}
 	var via, image string
 	_, _ = o.Get("ConnectedVia", &via), o.Get("Image", &image) // of another type, they tell nothing
-	return via != "" && via != "NotConnected" || image != "" && !strings.EqualFold(image, "none")
+	if via != "" {
+		return via != "NotConnected"
+	}
+	return image != "" && !strings.EqualFold(image, "none")
 }
 
 // slotWords are the words in the name of a slot that tell the type of its media.

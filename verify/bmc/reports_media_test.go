@@ -44,7 +44,7 @@ func TestAnInsertedThatIsNullTellsNothing(t *testing.T) {
 		want       bool
 	}{
 		{nil, nil, false}, {"", "NotConnected", false}, {"None", nil, false}, {7, 7, false},
-		{image, nil, true}, {nil, "URI", true}, {image, "NotConnected", true}, {nil, "Oem", true},
+		{image, nil, true}, {nil, "URI", true}, {image, "NotConnected", false}, {nil, "Oem", true}, {image, 7, true},
 	} {
 		d, _ := vendorDriver(t, bmctest.Fault{On: slotCD, Do: changeObject("null", func(o map[string]any) {
 			o["Inserted"], o["Image"], o["ConnectedVia"] = nil, test.image, test.via
