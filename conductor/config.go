@@ -193,6 +193,9 @@ type Config struct {
 	Tracer Tracer
 }
 
+// ConfigError is the error of an invalid configuration.
+type ConfigError = machine.ConfigError
+
 // DefaultMaxTransitions is the MaxTransitions of a [Config] that sets none.
 const DefaultMaxTransitions = 32
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -42,6 +43,9 @@ func (e noPowerError) Error() string {
 	}
 	return fmt.Sprintf("no power state reported: it is %q", states.Power(e))
 }
+
+// ConfigError is the error of an invalid configuration.
+type ConfigError = machine.ConfigError
 
 // RefusedError says that a power request is not allowed: in the node's provision
 // state, by the node's disable_power_off, or at all, if Power cannot be requested.
