@@ -238,7 +238,7 @@ func (al *allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUU
 // A node that already has the allocation's UUID, written by a process that died before it
 // finished the allocation, is returned as it is.
 func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) {
-	all, err := al.fleet.nodes.List(ctx)
+	all, err := al.fleet.listNodes(ctx)
 	if err != nil {
 		return "", &storeError{err}
 	}
@@ -346,7 +346,7 @@ func (al *allocator) remove(ctx context.Context, ident string) error {
 	}
 	node := a.NodeUUID
 	if node == "" { // a node may have been given to it before its record could be stored
-		all, err := al.fleet.nodes.List(ctx)
+		all, err := al.fleet.listNodes(ctx)
 		if err != nil {
 			return err
 		}

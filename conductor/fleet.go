@@ -32,6 +32,8 @@ type fleet struct {
 	retried  atomic.Int64 // the retries since the start
 
 	nodes *index.Index[*Node]
+	ended context.Context // ends with the watches
+	end   context.CancelFunc
 
 	mu       sync.Mutex
 	objects  map[Kind]*index.Index[Object]
@@ -46,9 +48,10 @@ type following struct {
 }
 
 func newFleet(config Config) *fleet {
+	ended, end := context.WithCancel(context.Background())
 	return &fleet{
 		store: config.Store, log: config.Log, alone: config.alone(), retries: config.LockedRetries, interval: config.LockedInterval,
-		nodes: index.New((*Node).meta), objects: map[Kind]*index.Index[Object]{},
+		nodes: index.New((*Node).meta), objects: map[Kind]*index.Index[Object]{}, ended: ended, end: end,
 	}
 }
 
@@ -56,6 +59,7 @@ func newFleet(config Config) *fleet {
 // object with each record that a watch reports, whichever process has written it. An object of
 // another kind is watched from the first read of its kind on.
 func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*Node), object func(Object), kinds ...Kind) {
+	context.AfterFunc(ctx, f.end)
 	group.Go(func() { follow(ctx, f, f.nodes, KindNode, decodeNode, node) })
 	f.mu.Lock()
 	f.followed = &following{ctx, group, object}

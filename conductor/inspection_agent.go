@@ -289,7 +289,7 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	all, err := f.nodes.List(ctx)
+	all, err := f.listNodes(ctx)
 	if err != nil {
 		return nil, err
 	}

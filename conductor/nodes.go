@@ -27,14 +27,18 @@ func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 // Nodes returns all nodes, oldest first. It waits until Run has read the store. The result
 // includes all writes of this process; writes of other conductors appear with a short delay.
 func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
-	return c.fleet.nodes.List(ctx)
+	return c.fleet.listNodes(ctx)
 }
 
 // NodesIn returns a range of the nodes, with the guarantees of [Conductor.Nodes]; no other nodes are
 // visited. A node that is written during the iteration may be yielded or not. The error matches
 // [NotFound] if the node After does not exist.
 func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], error) {
-	return within(ctx, c.fleet.nodes, KindNode, r)
+	x, err := c.fleet.readNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return within(ctx, x, KindNode, r)
 }
 
 // Range selects records of one kind. The zero value selects all, oldest first.

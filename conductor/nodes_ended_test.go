@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -16,11 +17,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// silent is a store whose watches of ports report nothing.
-type silent struct{ conductor.Memory }
+// silent is a store whose watches of a kind, ports by default, report nothing.
+type silent struct {
+	conductor.Memory
+	kind conductor.Kind
+}
 
 func (s *silent) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
-	if kind != conductor.KindPort {
+	if kind != cmp.Or(s.kind, conductor.KindPort) {
 		return s.Memory.Watch(ctx, kind)
 	}
 	return func(func(conductor.Change, error) bool) { <-ctx.Done() }
@@ -127,6 +131,38 @@ func TestAKindOfObjectsThatWasNotReadBeforeTheEndOfRunIsNotListed(t *testing.T) 
 					require.EqualError(t, list(context.Background(), c, kind), fmt.Sprintf(text, kind))
 				}
 				require.NoError(t, list(context.Background(), c, conductor.KindChassis))
+				require.Zero(t, time.Since(begin))
+			})
+		})
+	}
+}
+
+func TestNodesThatWereNotReadBeforeTheEndOfRunAreNotListed(t *testing.T) {
+	for name, list := range map[string]func(context.Context, *conductor.Conductor) error{
+		"Nodes": func(ctx context.Context, c *conductor.Conductor) error { _, err := c.Nodes(ctx); return err },
+		"NodesIn": func(ctx context.Context, c *conductor.Conductor) error {
+			_, err := c.NodesIn(ctx, conductor.Range{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := conductor.Config{
+					Store: &silent{kind: conductor.KindNode}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+				}
+				c, err := conductor.New(config)
+				require.NoError(t, err)
+				ctx, stop := context.WithCancel(t.Context())
+				waited, ended := make(chan error), make(chan error)
+				go func() { ended <- c.Run(ctx) }()
+				go func() { waited <- list(context.Background(), c) }()
+				synctest.Wait()
+				stop()
+				require.ErrorIs(t, <-ended, context.Canceled)
+				const text = "list the nodes: the conductor was stopped"
+				require.EqualError(t, <-waited, text)
+				begin := time.Now()
+				require.EqualError(t, list(context.Background(), c), text)
 				require.Zero(t, time.Since(begin))
 			})
 		})

@@ -296,21 +296,36 @@ func (f *fleet) listOf(ctx context.Context, kind Kind, node string) ([]Object, e
 	return x.AllOf(node), nil
 }
 
-// read returns the index of a kind of objects when a watch has reported all objects. It waits no longer than until the
-// end of the watches: an index that is incomplete then stays so.
+// read returns the index of a kind of objects when a watch has reported all objects.
 func (f *fleet) read(ctx context.Context, kind Kind) (*index.Index[Object], error) {
-	x, waits := f.of(kind), ctx
+	return complete(ctx, f, f.of(kind), "objects of kind "+string(kind))
+}
+
+// readNodes is read for the nodes.
+func (f *fleet) readNodes(ctx context.Context) (*index.Index[*Node], error) {
+	return complete(ctx, f, f.nodes, "nodes")
+}
+
+// listNodes is [Conductor.Nodes].
+func (f *fleet) listNodes(ctx context.Context) ([]*Node, error) {
+	x, err := f.readNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return x.All(), nil
+}
+
+// complete returns an index when a watch has reported all its records. It waits no longer than until the end of the
+// watches: an index that is incomplete then stays so.
+func complete[R comparable](ctx context.Context, f *fleet, x *index.Index[R], records string) (*index.Index[R], error) {
 	if x.Synced() {
 		return x, nil
 	}
-	if watches := f.watches(); watches != nil {
-		until, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(watches, func() { cancel(errShutdown) })()
-		waits = until
-	}
-	if x.Wait(waits) != nil {
-		return nil, fmt.Errorf("list the objects of kind %s: %w", kind, context.Cause(waits))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(f.ended, func() { cancel(errShutdown) })()
+	if x.Wait(ctx) != nil {
+		return nil, fmt.Errorf("list the %s: %w", records, context.Cause(ctx))
 	}
 	return x, nil
 }

@@ -37,7 +37,7 @@ const (
 // membership, so that its nodes keep their failures.
 func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
-		nodes, err := p.engine.fleet.nodes.List(ctx)
+		nodes, err := p.engine.fleet.listNodes(ctx)
 		if err != nil {
 			yield(powersync.Record{}, err)
 			return

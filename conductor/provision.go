@@ -229,11 +229,14 @@ func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) erro
 	if kind.request.limit == nil {
 		return nil
 	}
-	count, err := 0, error(nil)
-	if e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho {
-		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, kind.request.limit.busy)
-	} else {
-		count, err = e.fleet.nodes.Count(ctx, kind.request.limit.busy)
+	nodes, err := e.fleet.readNodes(ctx)
+	count := 0
+	switch {
+	case err != nil:
+	case e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho:
+		count = countInGroup(nodes.All(), n.ConductorGroup, kind.request.limit.busy)
+	default:
+		count, err = nodes.Count(ctx, kind.request.limit.busy)
 	}
 	if err != nil {
 		return err
@@ -248,14 +251,13 @@ func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) erro
 // countInGroup returns how many nodes of a conductor group are in one of the states.
 //
 // Source: _concurrent_action_limit in ironic/conductor/manager.py.
-func (f *fleet) countInGroup(ctx context.Context, group string, busy states.Set) (count int, err error) {
-	all, err := f.nodes.List(ctx)
-	for _, n := range all {
+func countInGroup(nodes []*Node, group string, busy states.Set) (count int) {
+	for _, n := range nodes {
 		if busy.Has(n.ProvisionState) && n.ConductorGroup == group {
 			count++
 		}
 	}
-	return count, err
+	return count
 }
 
 // hash hashes a rescue password. Tests replace it, since bcrypt is slow.

@@ -37,6 +37,7 @@ var equivalent = []struct {
 		"conductor/hardware/instanceimage.go Config.headImage: defer cancel() => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
 		"conductor/management.go engine.noteManaged: defer cancel() => removed",
+		"conductor/objects.go complete: defer cancel(nil) => removed",
 		"conductor/power_sync.go engine.callPower: defer cancel() => removed",
 		"conductor/power_sync.go powerRounds.handle: defer cancel(nil) => removed",
 		"conductor/task.go reservedRecord.retry: cancel() => removed",
