@@ -217,3 +217,12 @@ func TestAnImageThatTheBMCKeepsFailsNoDeployment(t *testing.T) {
 	require.Contains(t, n.LastError, "insert virtual media")
 	require.Contains(t, n.LastError, "eject virtual media")
 }
+
+func TestATearDownNeedsNoVirtualMedia(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), withMedia(states.Active, "ramdisk", nil, map[string]any{"boot_iso": image}))
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: bmctest.WithoutProperty("VirtualMedia")})
+	n = s.request(n, "deleted")
+	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+}

@@ -109,6 +109,9 @@ func fits[T ~string](types []T, device string) bool {
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
 	return read(ctx, d, call{id: id, op: "read the virtual media", long: true}, func(r *reader) (media []VirtualMedia, err error) {
 		slots, err := r.slots()
+		if len(slots) == 0 && err == nil {
+			err = failure.Unsupportedf("the BMC has no virtual media")
+		}
 		for _, s := range slots {
 			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
 				continue
@@ -198,7 +201,7 @@ var ErrKept error = failure.Reason("the BMC keeps an image in its slot")
 
 // EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
 // none is named, of the system and of its managers. An inserted image without a way to eject it is an error of the kind
-// [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded.
+// [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded. A BMC without slots has nothing to eject.
 func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) error {
 	const op = "eject virtual media"
 	if err := checkDevices(op, devices...); err != nil {
@@ -324,7 +327,7 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
-// The error is about those that cannot be read, or that there is none. If the system has slots, its managers need none.
+// The error is about those that cannot be read. If the system has slots, its managers need none.
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
@@ -343,9 +346,6 @@ func (r *reader) slots() (slots []slot, err error) {
 	r.managers(func(_ *schemas.Manager, found resource) { list(r, found.link("VirtualMedia"), add) })
 	if has && r.client.Lost() == nil {
 		r.errs = r.errs[:failed]
-	}
-	if len(slots) == 0 && len(r.errs) == 0 {
-		return nil, failure.Unsupportedf("the BMC has no virtual media")
 	}
 	return slots, r.err()
 }

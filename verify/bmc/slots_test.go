@@ -214,7 +214,6 @@ func TestOnlyARefusalOfTheEjectionItselfSaysThatTheImageIsKept(t *testing.T) {
 		"the list of slots":   {[]bmctest.Fault{{On: managerSlots, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
 		"a slot":              {[]bmctest.Fault{refused, {On: slotUSB, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
 		"a malformed slot":    {[]bmctest.Fault{refused, {On: slotUSB, Do: malformed}}, verify.Protocol},
-		"no slots":            {[]bmctest.Fault{{On: managerSlots, Do: bmctest.Property("Members", []any{})}}, verify.Unsupported},
 		"no answer":           {[]bmctest.Fault{{On: ejectCD, Do: bmctest.CloseAfter(0)}}, verify.Protocol},
 		"no answer after one": {[]bmctest.Fault{refused, {On: slotCD, Skip: 1, Do: bmctest.CloseAfter(0)}}, verify.Protocol},
 	} {
@@ -233,6 +232,25 @@ func TestOnlyARefusalOfTheEjectionItselfSaysThatTheImageIsKept(t *testing.T) {
 			require.ErrorIs(t, err, test.want, name)
 			require.NotErrorIs(t, err, bmc.ErrKept, name)
 		}
+	}
+}
+
+// A clean-up finds nothing to eject, as in Ironic.
+func TestABMCWithoutSlotsHasNothingToEject(t *testing.T) {
+	for name, fault := range map[string]bmctest.Fault{
+		"no slots":   {On: "/redfish/v1/Managers/bmc/VirtualMedia", Do: bmctest.Property("Members", []any{})},
+		"no link":    {On: "/redfish/v1/Managers/bmc", Do: bmctest.WithoutProperty("VirtualMedia")},
+		"no manager": {On: "/redfish/v1/Managers", Do: bmctest.Property("Members", []any{})},
+	} {
+		d, server := vendorDriver(t, fault)
+		if name == "no manager" {
+			server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("Links")})
+		}
+		require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"), name)
+		require.NoError(t, d.EjectMedia(t.Context(), "node"), name)
+		_, err := d.VirtualMedia(t.Context(), "node")
+		require.ErrorIs(t, err, verify.Unsupported, name)
+		require.ErrorIs(t, d.InsertMedia(t.Context(), "node", "cdrom", image), verify.Unsupported, name)
 	}
 }
 
