@@ -84,7 +84,7 @@ var bootQuirks = []struct {
 	exceptModel   string // that does not need it; "" for none
 	bootNeeds
 }{
-	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack"}, true, false, "", bootNeeds{whole: true}},
+	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack", "redfish_compatible"}, true, false, "", bootNeeds{whole: true}},
 	{[]string{"supermicro"}, false, false, "", bootNeeds{enabled: true, mode: true}},
 	{[]string{"supermicro"}, false, true, "ars-111gl-nhr", bootNeeds{usbCD: true}},
 }

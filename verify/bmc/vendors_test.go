@@ -98,6 +98,8 @@ func TestTheBootOverrideIsSetAsTheVendorWantsIt(t *testing.T) {
 			`{"Boot":{"BootSourceOverrideTarget":"UsbCd","BootSourceOverrideEnabled":"Once","BootSourceOverrideMode":"UEFI"}}`},
 		{"ASRockRack", "disk", []string{"Hdd"},
 			`{"Boot":{"BootSourceOverrideTarget":"Hdd","BootSourceOverrideEnabled":"Once","BootSourceOverrideMode":"UEFI"}}`},
+		{"Redfish_Compatible", "disk", []string{"Hdd"},
+			`{"Boot":{"BootSourceOverrideTarget":"Hdd","BootSourceOverrideEnabled":"Once","BootSourceOverrideMode":"UEFI"}}`},
 		{"American Megatrends International LLC.", "disk", nil,
 			`{"Boot":{"BootSourceOverrideTarget":"Hdd","BootSourceOverrideEnabled":"Once","BootSourceOverrideMode":"UEFI"}}`},
 		{"Miami Corp", "disk", nil, `{"Boot":{"BootSourceOverrideTarget":"Hdd","BootSourceOverrideEnabled":"Once"}}`},
