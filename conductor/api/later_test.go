@@ -217,6 +217,18 @@ func TestAReadOnlyFieldOfARecordMayBeNamedBelowItsVersionExceptOfNodes(t *testin
 	}
 }
 
+func TestAListIsNotSortedByAFieldOfALaterSeries(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Epoxy, api.Config{})
+	for key, want := range map[string]int{
+		"nodes?sort_key=health": http.StatusBadRequest, "ports?sort_key=vendor": http.StatusBadRequest,
+		"portgroups?sort_key=dynamic_portgroup": http.StatusBadRequest, "ports?sort_key=name": http.StatusOK,
+		"deploy_templates?sort_key=description": http.StatusBadRequest, // which Ironic drops
+	} {
+		require.Equal(t, want, s.do("GET", "/v1/"+key, "latest", "").status, key)
+	}
+}
+
 func TestAParentThatIsNoTextIsRefusedBeforeTheSchemaIs(t *testing.T) {
 	t.Parallel()
 	s, old := start(t, states.Epoxy, api.Config{}), start(t, states.Dalmatian, api.Config{})

@@ -215,10 +215,10 @@ func filtersApply(q *listRequest) error {
 	return nil
 }
 
-// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in the request's.
-// Other fields may have had their column before, as the name of a port did.
+// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in the request's. The name of
+// a port had its column before.
 func hasNoColumn(r *rest.Request, f *field) bool {
-	return f.is(noColumn) || f.is(namedEarlier) && f.since > r.Highest
+	return f.is(noColumn) || f.since > r.Highest && f.name != "name"
 }
 
 // sortKey returns the function for the value of a sort key, nil for the order of creation.

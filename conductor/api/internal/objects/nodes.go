@@ -39,11 +39,11 @@ var nodeResource = complete(resource{
 	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.
 	orders: orders{
 		list: []listCheck{
-			listFieldsAllowed, nodeSortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
+			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
 			childrenChosen, filtersApply,
 		},
 		details: []listCheck{
-			filtersInTurn(false), nodeSortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
+			filtersInTurn(false), sortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
 			markerExists, childrenChosen, filtersApply,
 		},
 		get: []check{nodeOrJSONExists, fieldsAllowed, fieldsExist},
@@ -112,14 +112,6 @@ func nodeOrJSONExists(q *request) (err error) {
 func pathNodeExists(q *request) (err error) {
 	q.record, err = q.r.Node(q.r.Param(0))
 	return err
-}
-
-// nodeSortKeyInVersion is sortKeyInVersion, also for the fields of later series.
-func nodeSortKeyInVersion(q *listRequest) error {
-	if f := q.field(q.page.SortKey); f != nil && f.since > q.r.Version {
-		return fault.NotAcceptable
-	}
-	return nil
 }
 
 // chassisGiven refuses a path of the nodes of a chassis without the chassis.

@@ -25,7 +25,7 @@ var templateResource = complete(resource{
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},
-		{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
+		{name: "description", types: schema.TextOrNull, flags: hidden | noColumn, max: 255},
 		extraField,
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 	},
