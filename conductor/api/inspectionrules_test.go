@@ -72,6 +72,8 @@ func TestAnInspectionRuleIsCreatedChangedAndDeleted(t *testing.T) {
 		require.Equal(t, []any{false}, s.do("GET", rulesPath+"?detail=true&phase=other", "1.96", "").values("inspection_rules", "sensitive"))
 		require.Equal(t, []any{8.0}, s.do("GET", rulesPath+"?fields=priority", "1.96", "").values("inspection_rules", "priority"))
 		require.Equal(t, http.StatusBadRequest, s.do("GET", rulesPath+"?sort_key=actions", "1.96", "").status)
+		require.Equal(t, http.StatusOK, s.do("GET", rulesPath+"?sort_key=scope", "1.96", "").status)
+		require.Equal(t, http.StatusBadRequest, s.do("GET", rulesPath+"?fields=scope", "1.96", "").status)
 		for _, path := range []string{rulesPath, at} {
 			require.Equal(t, `Field(s) "nonsense" are not valid`, s.do("GET", path+"?fields=nonsense", "1.96", "").fault(), series)
 		}

@@ -57,6 +57,7 @@ var inspectionRuleResource = complete(resource{
 		}, convert: toInteger},
 		{name: "sensitive", types: []string{"boolean", "null"}, zero: false},
 		{name: "phase", types: schema.TextOrNull, flags: nullable, max: 16, zero: mainPhase},
+		{name: "scope", flags: readOnly | hidden, get: func(record) any { return nil }}, // a column that nobody can set
 		{name: "conditions", zero: []any{}, schema: conditionsSchema, shown: shownConditions},
 		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownActions},
 	},
