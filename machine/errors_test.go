@@ -27,3 +27,9 @@ func TestAConfigErrorNamesTheFieldAndWhatWouldBeRight(t *testing.T) {
 		require.Equal(t, err.Err != nil, errors.Is(err, cause))
 	}
 }
+
+func TestAnUnknownKindOfAnErrorHasANumber(t *testing.T) {
+	require.Equal(t, "enter", machine.EnterHook.String())
+	require.Equal(t, "machine.HookKind(4)", (machine.EnterHook + 1).String())
+	require.Equal(t, "machine.StateRole(3)", (machine.NamedTarget + 1).String())
+}

@@ -107,6 +107,7 @@ func TestLeftIsTheNumberOfRequestsThatTheRouteSends(t *testing.T) {
 func TestAWorkloadIsKeptIfALaterRequestIsRefused(t *testing.T) {
 	retired, noPower := plan.NodeFields{Retired: true}, plan.NodeFields{Maintenance: true, Fault: "power failure"}
 	cleanedOnce := plan.NewProgress(plan.TriesOf(states.Cleaning, 1), plan.Open)
+	inspectedOnce := plan.NewProgress(plan.TriesOf(states.Inspecting, 1), plan.Open)
 	tests := map[string]struct {
 		from     states.State
 		goal     plan.Goal
@@ -134,6 +135,9 @@ func TestAWorkloadIsKeptIfALaterRequestIsRefused(t *testing.T) {
 			states.Active, plan.In(states.Available), mayDestroy,
 			plan.NodeFields{Maintenance: true, Fault: "power failure", NoProvisioningInMaintenance: true},
 			plan.Progress{}, "wait: refused by fault, before deleted"},
+		"other work that was tried needs its retry": {
+			states.Active, plan.After(states.EventInspect), mayDestroy, plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true},
+			inspectedOnce, "blocked: needs retry of inspecting, before inspect"},
 		"the failed cleaning may be repeated, which the node's maintenance refuses": {
 			states.Active, plan.In(states.Available), plan.Policy{MayDestroy: true, Retries: 1},
 			plan.NodeFields{Maintenance: true, NoProvisioningInMaintenance: true}, plan.Progress{},
