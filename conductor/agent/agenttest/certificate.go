@@ -10,7 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
+
 	"net"
 	"time"
 )
@@ -23,13 +23,9 @@ func newCertificate(host string) (certificate tls.Certificate, text string, err 
 	if err != nil {
 		return certificate, "", err
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 128))
-	if err != nil {
-		return certificate, "", err
-	}
 	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "agent"}, IPAddresses: []net.IP{net.ParseIP(host)},
+		Subject: pkix.Name{CommonName: "agent"}, IPAddresses: []net.IP{net.ParseIP(host)},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, 90),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -81,8 +82,8 @@ const (
 	mismatch  = "CLEAN_VERSION_MISMATCH"
 )
 
-// function executes a command.
-type function func(a *agent, ctx context.Context, params map[string]any) (result any, err error)
+// function executes a command. It ends by package must if the command fails.
+type function func(a *agent, ctx context.Context, params map[string]any) (result any)
 
 // commands are the commands of the agent. The names have the extension.
 type commands struct {
@@ -176,10 +177,8 @@ func (a *agent) execute(name string, params map[string]any, wait bool, e Effect)
 
 // end executes a command to its end.
 func (a *agent) end(c *command, run function, params map[string]any, e Effect) {
-	result, err := a.outcome(run, params, e)
-	if err == nil {
-		result, err = plain(result)
-	}
+	var result any
+	err := must.Catch(func() { result = plain(a.outcome(run, params, e)) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.status, c.result = succeeded, result
@@ -193,21 +192,21 @@ func (a *agent) end(c *command, run function, params map[string]any, e Effect) {
 }
 
 // outcome executes a command under a fault.
-func (a *agent) outcome(run function, params map[string]any, e Effect) (any, error) {
+func (a *agent) outcome(run function, params map[string]any, e Effect) any {
 	switch e.kind {
 	case delay:
 		if !sleep.For(a.ctx, e.wait) {
-			return nil, a.ctx.Err()
+			must.OK(a.ctx.Err())
 		}
 	case die:
 		a.cancel()
-		return nil, a.ctx.Err()
+		must.OK(a.ctx.Err())
 	case fail:
-		return nil, failed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%s", e.text)
+		must.Failf("%s", e.text)
 	case versionMismatch:
-		return nil, otherVersion(params)
+		must.OK(otherVersion(params))
 	case lie:
-		return pretended(params), nil
+		return pretended(params)
 	}
 	return run(a, a.ctx, params)
 }

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // matchHints checks that the node's root device hints select the disk.
 //
 // Source: get_os_install_device in ironic_python_agent/hardware.py.
-func (a *agent) matchHints() error {
+func (a *agent) matchHints() {
 	a.mu.Lock()
 	node := a.node
 	a.mu.Unlock()
@@ -24,13 +26,15 @@ func (a *agent) matchHints() error {
 		}
 		for name, hint := range hints {
 			if !a.machine.matches(name, fmt.Sprint(hint)) {
-				return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
-					"No suitable device was found for deployment using these hints %v", hints)
+				must.OK(deviceNotFound("No suitable device was found for deployment using these hints %v", hints))
 			}
 		}
-		return nil
+		return
 	}
-	return nil
+}
+
+func deviceNotFound(format string, args ...any) *failure {
+	return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto", format, args...)
 }
 
 // matches reports whether the disk satisfies a root device hint.

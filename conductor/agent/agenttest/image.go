@@ -3,6 +3,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path"
 
 	"github.com/ironstate/ironstate/internal/checksum"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // imageInfo is the image of the step write_image. The sizes are the partitions' in a partition image, in MiB.
@@ -42,87 +44,62 @@ func (i imageInfo) partition() bool { return i.ImageType == "partition" }
 // writeImage downloads an image, verifies it and writes it to the disk, and makes the partition of a config drive.
 //
 // Source: prepare_image in ironic_python_agent/extensions/standby.py.
-func (a *agent) writeImage(ctx context.Context, args map[string]any) (any, error) {
+func (a *agent) writeImage(ctx context.Context, args map[string]any) any {
 	var given struct {
 		Image       imageInfo `json:"image_info"`
 		ConfigDrive string    `json:"configdrive"`
 	}
-	text, err := json.Marshal(args)
-	if err == nil {
-		err = json.Unmarshal(text, &given)
-	}
-	if err != nil {
-		return nil, invalidParams("%v", err)
+	if err := json.Unmarshal(must.Get(json.Marshal(args)), &given); err != nil {
+		must.OK(invalidParams("%v", err))
 	}
 	image := given.Image
-	if err := image.check(); err != nil {
-		return nil, err
-	}
-	if err := a.matchHints(); err != nil {
-		return nil, err
-	}
-	drive := given.ConfigDrive
-	if drive == "" {
-		drive = image.ConfigDrive
-	}
+	image.check()
+	a.matchHints()
+	drive := cmp.Or(given.ConfigDrive, image.ConfigDrive)
 	result := ""
-	err = a.machine.change(ctx, func(d disk) error {
+	a.machine.change(ctx, func(d disk) {
 		write := a.writeDiskImage
 		if image.partition() {
 			write = a.writePartitionImage
 		}
-		partitions, err := write(ctx, d, image, drive)
-		if err != nil {
-			return err
-		}
+		partitions := write(ctx, d, image, drive)
 		a.mu.Lock()
 		a.partitions = partitions
 		a.mu.Unlock()
 		result = fmt.Sprintf("prepare_image: image (%s) written to device %s root_uuid=%s", image.ID, device, partitions["root uuid"])
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"result": result}, nil
+	return map[string]any{"result": result}
 }
 
 // writeDiskImage writes the image of a whole disk, makes the partition of a config drive, and returns the answer of
 // get_partition_uuids.
-func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, drive string) (map[string]any, error) {
-	if err := d.eraseMetadata(); err != nil {
-		return nil, err
+func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, drive string) map[string]any {
+	d.eraseMetadata()
+	a.copyImage(ctx, image, func(int64) io.Writer { return d.part(partition{0, d.size}) })
+	var present []partition
+	if err := must.Catch(func() { present = d.partitions() }); err != nil {
+		must.OK(deploymentFailed("Unable to find a valid partition table on the disk after writing the image. "+
+			"The image may be corrupted. Error: %v", err))
 	}
-	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.part(partition{0, d.size}), nil })
-	if err != nil {
-		return nil, err
-	}
-	if present, err := d.partitions(); err != nil {
-		return nil, deploymentFailed("Unable to find a valid partition table on the disk after writing the image. "+
-			"The image may be corrupted. Error: %v", err)
-	} else if len(present) == 0 {
-		return nil, deploymentFailed("No partitions found on the device %s after writing the image.", device)
+	if len(present) == 0 {
+		must.OK(deploymentFailed("No partitions found on the device %s after writing the image.", device))
 	}
 	if drive != "" {
-		if err := a.writeConfigDrive(ctx, d, drive); err != nil {
-			return nil, err
-		}
+		a.writeConfigDrive(ctx, d, drive)
 	}
-	id, err := d.identifier()
-	return map[string]any{"root uuid": id}, err
+	return map[string]any{"root uuid": d.identifier()}
 }
 
-func (i imageInfo) check() error {
+func (i imageInfo) check() {
 	switch {
 	case i.ID == "":
-		return invalidParams("Image is missing 'id' field.")
+		must.OK(invalidParams("Image is missing 'id' field."))
 	case len(i.URLs) == 0:
-		return invalidParams("Image 'urls' must be a list with at least one element.")
+		must.OK(invalidParams("Image 'urls' must be a list with at least one element."))
 	case i.Checksum == "" && (i.Algorithm == "" || i.Hash == ""):
-		return invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' " +
-			"fields pair must be set for image verification.")
+		must.OK(invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' " +
+			"fields pair must be set for image verification."))
 	}
-	return nil
 }
 
 func invalidImage(format string, args ...any) error {
@@ -134,79 +111,54 @@ func invalidImage(format string, args ...any) error {
 // first.
 //
 // Source: _cache_and_write_image and _stream_raw_image_onto_device in ironic_python_agent/extensions/standby.py.
-func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
+func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) io.Writer) {
 	if image.Stream && image.DiskFormat == "raw" {
-		return a.fetchImage(ctx, image, func() (io.Writer, error) { return place(0) }, "device "+device, device)
+		a.fetchImage(ctx, image, func() io.Writer { return place(0) }, "device "+device, device)
+		return
 	}
-	file, err := os.CreateTemp("", "agenttest-*.image")
-	if err != nil {
-		return err
-	}
+	file := must.Get(os.CreateTemp("", "agenttest-*.image"))
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if err := a.fetchImage(ctx, image, func() (io.Writer, error) { return file, nil }, file.Name(), file.Name()); err != nil {
-		return err
+	a.fetchImage(ctx, image, func() io.Writer { return file }, file.Name(), file.Name())
+	content, size := openImage(file, image.DiskFormat)
+	if _, err := io.Copy(place(size), io.NewSectionReader(content, 0, size)); err != nil {
+		must.OK(writeFailed("1", err.Error()))
 	}
-	content, size, err := openImage(file, image.DiskFormat)
-	if err != nil {
-		return err
-	}
-	to, err := place(size)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(to, io.NewSectionReader(content, 0, size)); err != nil {
-		return writeFailed("1", err.Error())
-	}
-	return nil
 }
 
 // fetchImage downloads an image, writes it and verifies its checksum. It calls to once the download has begun.
 // If the write fails, the error contains name; if the verification fails, it contains location.
-func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
-	sum, wanted, err := a.checksum(ctx, image)
-	if err != nil {
-		return err
-	}
-	body, err := a.download(ctx, image.URLs[0], image.ID)
-	if err != nil {
-		return err
-	}
+func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() io.Writer, name, location string) {
+	sum, wanted := a.checksum(ctx, image)
+	body := must.Get(a.download(ctx, image.URLs[0], image.ID))
 	defer body.Close()
-	w, err := to()
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(io.MultiWriter(w, sum), body); err != nil {
-		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err)
+	if _, err := io.Copy(io.MultiWriter(to(), sum), body); err != nil {
+		must.OK(downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err))
 	}
 	if !checksum.Equal(sum, wanted) {
-		return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
+		must.OK(failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
 			"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
-			image.ID, location, wanted, sum.Sum(nil))
+			image.ID, location, wanted, sum.Sum(nil)))
 	}
-	return nil
 }
 
 // checksum returns the hash of the algorithm that an image is verified with, and the digest.
-func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
+func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string) {
 	algorithm, digest := image.Algorithm, image.Hash
 	if algorithm == "" || digest == "" {
 		algorithm, digest = "", image.Checksum
 	}
 	if checksum.IsURL(digest) {
-		if digest, err = a.fetchChecksum(ctx, digest, image); err != nil {
-			return nil, "", err
-		}
+		digest = a.fetchChecksum(ctx, digest, image)
 	}
 	if sum = checksum.New(algorithm, digest); sum == nil {
-		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred",
+		must.OK(failed("RESTError", http.StatusInternalServerError, "An error occurred",
 			"Unable to verify image %s with available checksums. "+
 				"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, "+
 				"or provide a md5 checksum via the 'checksum' field",
-			image.ID, image.Algorithm)
+			image.ID, image.Algorithm))
 	}
-	return sum, digest, nil
+	return sum, digest
 }
 
 func writeFailed(code, reason string) *failure {
@@ -239,21 +191,19 @@ func (a *agent) download(ctx context.Context, address, id string) (io.ReadCloser
 // fetchChecksum finds the checksum of an image in a file such as SHA256SUMS, or in one that has nothing else.
 //
 // Source: _fetch_checksum in ironic_python_agent/extensions/standby.py.
-func (a *agent) fetchChecksum(ctx context.Context, address string, image imageInfo) (string, error) {
-	body, err := a.download(ctx, address, address)
-	if err != nil {
-		return "", err
-	}
+func (a *agent) fetchChecksum(ctx context.Context, address string, image imageInfo) string {
+	body := must.Get(a.download(ctx, address, address))
 	defer body.Close()
 	var file checksum.Finder
 	if u, err := url.Parse(image.URLs[0]); err == nil {
 		file.Name = path.Base(u.Path)
 	}
 	if _, err := io.Copy(&file, io.LimitReader(body, checksum.MaxFile)); err != nil {
-		return "", downloadFailed(address, "%v", err)
+		must.OK(downloadFailed(address, "%v", err))
 	}
-	if digest, found := file.Digest(); found {
-		return digest, nil
+	digest, found := file.Digest()
+	if !found {
+		must.OK(downloadFailed(address, "Checksum file does not contain name %s", file.Name))
 	}
-	return "", downloadFailed(address, "Checksum file does not contain name %s", file.Name)
+	return digest
 }

@@ -3,11 +3,14 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // The sizes in MiB of the partitions that a machine boots from.
@@ -53,51 +56,45 @@ func (i imageInfo) layout(uefi, gpt bool, drive int64) []part {
 // they are.
 //
 // Source: work_on_disk in ironic_lib/disk_utils.py.
-func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo, drive string) (map[string]any, error) {
+func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo, drive string) map[string]any {
 	var content []byte
 	if drive != "" {
-		var err error
-		if content, err = a.configDrive(ctx, drive); err != nil {
-			return nil, err
-		}
+		content = a.configDrive(ctx, drive)
 	}
 	a.mu.Lock()
 	uefi, gpt := bootMode(a.node)
 	a.mu.Unlock()
 	parts := image.layout(uefi, gpt, (int64(len(content))+1<<20-1)>>20)
 	partitions := map[string]partition{}
-	err := a.copyImage(ctx, image, func(size int64) (io.Writer, error) {
+	a.copyImage(ctx, image, func(size int64) io.Writer {
 		if mib := (size + 1<<20 - 1) >> 20; mib > image.Root {
-			return nil, invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
-				mib, image.Root)
+			must.OK(invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
+				mib, image.Root))
 		}
 		if !image.Preserve {
-			if err := d.makePartitions(gpt, parts); err != nil {
-				return nil, writeFailed("1", err.Error())
+			if err := must.Catch(func() { d.makePartitions(gpt, parts) }); err != nil {
+				must.OK(writeFailed("1", err.Error()))
 			}
 		}
-		present, err := d.partitions()
-		if err != nil || len(present) < len(parts) {
-			return nil, deploymentFailed("Root device '%s%d' not found", device, len(parts))
+		var present []partition
+		if err := must.Catch(func() { present = d.partitions() }); err != nil || len(present) < len(parts) {
+			must.OK(deploymentFailed("Root device '%s%d' not found", device, len(parts)))
 		}
 		for n, p := range parts {
 			partitions[p.name] = present[n]
 		}
 		if len(content) > 0 {
 			if _, err := d.part(partitions["configdrive"]).Write(content); err != nil {
-				return nil, writeFailed("1", err.Error())
+				must.OK(writeFailed("1", err.Error()))
 			}
 		}
-		return d.part(partitions["root"]), nil
+		return d.part(partitions["root"])
 	})
-	if err != nil {
-		return nil, err
-	}
 	answer := map[string]any{"root uuid": d.uuid(partitions["root"]), "efi system partition uuid": nil}
 	if uefi {
 		answer["efi system partition uuid"] = d.uuid(partitions["efi system partition"])
 	}
-	return answer, nil
+	return answer
 }
 
 // bootMode reports whether a node boots by UEFI, and whether its disk has a GUID partition table. A machine of this
@@ -107,20 +104,17 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 func bootMode(node map[string]any) (uefi, gpt bool) {
 	object := func(key string) map[string]any { value, _ := node[key].(map[string]any); return value }
 	instance, own := capabilities(object("instance_info")), capabilities(object("properties"))
-	var mode any = own["boot_mode"]
-	if own["boot_mode"] == "" {
+	mode := object("instance_info")["deploy_boot_mode"]
+	switch {
+	case mode != nil:
+	case own["boot_mode"] != "":
+		mode = own["boot_mode"]
+	default:
 		mode = object("driver_internal_info")["deploy_boot_mode"]
-	}
-	if given := object("instance_info")["deploy_boot_mode"]; given != nil {
-		mode = given
 	}
 	uefi = strings.EqualFold(fmt.Sprint(mode), "uefi") || strings.EqualFold(instance["secure_boot"], "true") ||
 		strings.EqualFold(own["secure_boot"], "true")
-	label := instance["disk_label"]
-	if label == "" {
-		label = own["disk_label"]
-	}
-	return uefi, uefi || label == "gpt"
+	return uefi, uefi || cmp.Or(instance["disk_label"], own["disk_label"]) == "gpt"
 }
 
 // capabilities returns the capabilities of a node's properties or instance_info: an object, the text of one in JSON, or

@@ -10,6 +10,8 @@ import (
 
 	"github.com/lima-vm/go-qcow2reader/image"
 	"github.com/lima-vm/go-qcow2reader/image/qcow2"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // The bounds of an image's header in bytes, and of the values in it that QEMU accepts. Source: docs/interop/qcow2.txt
@@ -26,15 +28,11 @@ const (
 // is 64 KiB.
 //
 // Source: get_and_validate_image_format in ironic_python_agent/disk_utils.py.
-func openImage(file *os.File, format string) (content io.ReaderAt, size int64, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
+func openImage(file *os.File, format string) (content io.ReaderAt, size int64) {
 	header := make([]byte, qcow2Header)
 	n, err := file.ReadAt(header, 0)
-	if err != nil && err != io.EOF {
-		return nil, 0, err
+	if err != io.EOF {
+		must.OK(err)
 	}
 	actual := "raw"
 	if string(header[:4]) == qcow2.Magic {
@@ -42,12 +40,12 @@ func openImage(file *os.File, format string) (content io.ReaderAt, size int64, e
 	}
 	switch {
 	case format == "raw", format == "" && actual == "raw":
-		return file, info.Size(), nil
+		return file, must.Get(file.Stat()).Size()
 	case format != "" && format != actual:
-		return nil, 0, invalidImage("Security: Expected format was %s, but image was actually %s", format, actual)
+		must.OK(invalidImage("Security: Expected format was %s, but image was actually %s", format, actual))
 	case n < qcow2MinHeader, binary.BigEndian.Uint32(header[20:]) > maxClusterBits, binary.BigEndian.Uint32(header[36:]) > maxL1Entries,
 		binary.BigEndian.Uint64(header[8:]) != 0: // a backing file
-		return nil, 0, invalidImage("Security: Image failed safety check")
+		must.OK(invalidImage("Security: Image failed safety check"))
 	}
 	opened, err := qcow2.Open(file, func(io.ReaderAt, image.Type) (image.Image, error) {
 		return nil, fmt.Errorf("backing files are not supported")
@@ -56,7 +54,7 @@ func openImage(file *os.File, format string) (content io.ReaderAt, size int64, e
 		err = opened.Readable()
 	}
 	if err != nil {
-		return nil, 0, invalidImage("Security: Image failed safety check: %v", err)
+		must.OK(invalidImage("Security: Image failed safety check: %v", err))
 	}
-	return opened, opened.Size(), nil
+	return opened, opened.Size()
 }

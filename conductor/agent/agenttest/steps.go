@@ -4,11 +4,12 @@ package agenttest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // works are the kinds of work that have steps.
@@ -36,7 +37,7 @@ var builtIn = []struct {
 	name      string
 	priority  int
 	abortable bool
-	run       func(a *agent, ctx context.Context, args map[string]any) (any, error)
+	run       function
 }{
 	{[]string{"clean"}, "erase_devices", 10, true, (*agent).eraseDevices},
 	{[]string{"clean"}, "erase_devices_metadata", 99, true, (*agent).eraseMetadata},
@@ -59,7 +60,7 @@ func (a *agent) steps(work string) []Step {
 		}
 		steps = append(steps, Step{
 			Work: work, Interface: "deploy", Name: b.name, Priority: b.priority, Abortable: b.abortable,
-			Run: func(ctx context.Context, args map[string]any) (any, error) { return b.run(a, ctx, args) },
+			Run: func(ctx context.Context, args map[string]any) (any, error) { return b.run(a, ctx, args), nil },
 		})
 	}
 	return steps
@@ -67,7 +68,7 @@ func (a *agent) steps(work string) []Step {
 
 // stepsOf returns the command get_WORK_steps.
 func stepsOf(work string) function {
-	return func(a *agent, _ context.Context, _ map[string]any) (any, error) {
+	return func(a *agent, _ context.Context, _ map[string]any) any {
 		listed := []any{}
 		for _, s := range a.steps(work) {
 			item := map[string]any{"step": s.Name, "interface": s.Interface, "priority": s.Priority, "reboot_requested": s.Reboot}
@@ -79,7 +80,7 @@ func stepsOf(work string) function {
 			}
 			listed = append(listed, item)
 		}
-		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": versions()}, nil
+		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": versions()}
 	}
 }
 
@@ -87,29 +88,23 @@ func stepsOf(work string) function {
 //
 // Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts.
 func stepOf(work string) function {
-	return func(a *agent, ctx context.Context, params map[string]any) (any, error) {
+	return func(a *agent, ctx context.Context, params map[string]any) any {
 		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, versions()) {
-			return nil, failed("VersionMismatch", http.StatusConflict, "Hardware managers version mismatch, reload agent with correct version",
-				"Current versions: %v, versions used by ironic: %v", versions(), used)
+			must.OK(mismatched(versions(), used))
 		}
 		step, _ := params["step"].(map[string]any)
 		name, ok := step["step"].(string)
 		if !ok {
-			//lint:ignore ST1005 the text is the agent's
-			return nil, fmt.Errorf("Malformed %s_step, no \"step\" key: %v", work, step)
+			must.Failf("Malformed %s_step, no \"step\" key: %v", work, step)
 		}
 		steps := a.steps(work)
 		i := slices.IndexFunc(steps, func(s Step) bool { return s.Name == name })
 		if i < 0 {
-			return nil, failed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
-				"Could not find method: %s", name)
+			must.OK(failed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
+				"Could not find method: %s", name))
 		}
 		args, _ := step["args"].(map[string]any)
-		result, err := steps[i].Run(ctx, maps.Clone(args))
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{work + "_result": result, work + "_step": step}, nil
+		return map[string]any{work + "_result": must.Get(steps[i].Run(ctx, maps.Clone(args))), work + "_step": step}
 	}
 }
 
@@ -125,8 +120,12 @@ func workOf(params map[string]any) string {
 
 // otherVersion is the error of a step whose hardware manager was replaced.
 func otherVersion(params map[string]any) error {
+	return mismatched(map[string]any{managerName: "2.0"}, params[workOf(params)+"_version"])
+}
+
+func mismatched(versions, used any) error {
 	return failed("VersionMismatch", http.StatusConflict, "Hardware managers version mismatch, reload agent with correct version",
-		"Current versions: %v, versions used by ironic: %v", map[string]any{managerName: "2.0"}, params[workOf(params)+"_version"])
+		"Current versions: %v, versions used by ironic: %v", versions, used)
 }
 
 // pretended is the result of a command that was not executed.
