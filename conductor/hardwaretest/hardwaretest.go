@@ -26,6 +26,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/internal/kit"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -73,7 +74,7 @@ func Check(c Config) error {
 			if n.UUID == "" {
 				n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
 			}
-			return promise.check(&tester{Config: c, node: n}, ctx)
+			return must.Catch(func() { promise.check(&tester{Config: c, node: n}, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -81,7 +82,7 @@ func Check(c Config) error {
 
 var promised = []struct {
 	name  string
-	check func(*tester, context.Context) error
+	check func(*tester, context.Context)
 }{
 	{"a description is complete, and the caller's own", (*tester).checkDescription},
 	{"a valid node is valid, without a request to the machine", (*tester).checkValid},

@@ -5,7 +5,6 @@ package hardwaretest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -25,19 +25,14 @@ func (c *counter) get() int { return int(c.count.Load()) }
 // poll is the time between two reads of a power state that is awaited.
 const poll = 10 * time.Millisecond
 
-func (t *tester) checkVerify(ctx context.Context) error {
-	power, err := t.Hardware.Verify(ctx, t.node.Clone())
-	switch {
-	case err != nil:
-		return err
-	case power == states.PowerOn, power == states.PowerOff, power == states.NoPower && t.Hardware.Describe().Simulated:
-		return nil
-	default:
-		return fmt.Errorf("the power state is %s", power)
+func (t *tester) checkVerify(ctx context.Context) {
+	power := must.Get(t.Hardware.Verify(ctx, t.node.Clone()))
+	if power != states.PowerOn && power != states.PowerOff && (power != states.NoPower || !t.Hardware.Describe().Simulated) {
+		must.Failf("the power state is %s", power)
 	}
 }
 
-func (t *tester) checkPower(ctx context.Context) error {
+func (t *tester) checkPower(ctx context.Context) {
 	for _, power := range []states.Power{
 		states.PowerOff, states.PowerOn, states.PowerOn, states.PowerRebooting, states.PowerOff, states.PowerOff,
 	} {
@@ -45,46 +40,41 @@ func (t *tester) checkPower(ctx context.Context) error {
 		if power == states.PowerRebooting && t.Starts != nil {
 			starts = t.Starts()
 		}
-		if err := t.Hardware.SetPower(ctx, t.node.Clone(), power); err != nil {
-			return fmt.Errorf("%s: %w", power, err)
-		}
+		must.OKf(t.Hardware.SetPower(ctx, t.node.Clone(), power), "%s", power)
 		if power == states.PowerRebooting && t.Changes() == sent {
-			return fmt.Errorf("%s succeeds and sends nothing", power)
+			must.Failf("%s succeeds and sends nothing", power)
 		}
-		if err := t.reaches(ctx, power.Target(), starts); err != nil {
-			return fmt.Errorf("%s: %w", power, err)
-		}
+		must.Within(power.String(), func() { t.reaches(ctx, power.Target(), starts) })
 	}
 	limiter, limited := t.Hardware.(conductor.PowerLimiter)
 	supported := !limited || limiter.SupportsPower(t.node.Clone(), states.PowerSoftRebooting)
 	err := t.Hardware.SetPower(ctx, t.node.Clone(), states.PowerSoftRebooting)
 	switch {
 	case err != nil && !errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
+		must.Failf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
 	case err != nil && supported:
-		return fmt.Errorf("%s matches errors.ErrUnsupported, which no SupportsPower says before", states.PowerSoftRebooting)
+		must.Failf("%s matches errors.ErrUnsupported, which no SupportsPower says before", states.PowerSoftRebooting)
 	case err == nil && !supported:
-		return fmt.Errorf("%s is done, which SupportsPower denies", states.PowerSoftRebooting)
+		must.Failf("%s is done, which SupportsPower denies", states.PowerSoftRebooting)
 	}
-	return nil
 }
 
 // reaches waits until the machine has a power state, and has started more often than before if the Config counts that.
-func (t *tester) reaches(ctx context.Context, want states.Power, before int) error {
+func (t *tester) reaches(ctx context.Context, want states.Power, before int) {
 	for {
 		power, err := t.Hardware.PowerState(ctx, t.node.Clone())
 		started := t.Starts == nil || t.Starts() > before
 		switch {
 		case ctx.Err() != nil && !started:
-			return fmt.Errorf("the machine was on and has not started again within %v", patience)
+			must.Failf("the machine was on and has not started again within %v", patience)
 		case ctx.Err() != nil:
-			return fmt.Errorf("the machine is still %s after %v", power, patience)
+			must.Failf("the machine is still %s after %v", power, patience)
 		case err != nil:
-			return err
+			must.OK(err)
 		case power == want && started:
-			return nil
+			return
 		case power != states.PowerOn && power != states.PowerOff:
-			return fmt.Errorf("the power state is %s", power)
+			must.Failf("the power state is %s", power)
 		}
 		time.Sleep(poll)
 	}
@@ -93,7 +83,7 @@ func (t *tester) reaches(ctx context.Context, want states.Power, before int) err
 // checkPersistence sets a boot device for the next boot and for all boots, and reads it back. Hardware may have only
 // one of the two, and must then refuse the other. A management interface may change nothing on the machine, as "noop"
 // does, or keep the device in the record, from which it sets the device before each start.
-func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceManager) error {
+func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceManager) {
 	var refused error
 	for _, persistent := range []bool{false, true} {
 		n, before := t.node.Clone(), t.Changes()
@@ -103,20 +93,19 @@ func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceMa
 			refused = err
 			continue
 		case err != nil:
-			return fmt.Errorf("pxe, persistent %t: %w", persistent, err)
+			must.Failf("pxe, persistent %t: %w", persistent, err)
 		}
 		inMachine := t.Changes() != before && reflect.DeepEqual(n.DriverInternalInfo, t.node.DriverInternalInfo)
 		switch device, kept, err := by.BootDevice(ctx, n); {
 		case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
 		case err != nil:
-			return err
+			must.OK(err)
 		case device != "pxe":
-			return fmt.Errorf("the boot device is %q after it was set to pxe", device)
+			must.Failf("the boot device is %q after it was set to pxe", device)
 		case kept != persistent && inMachine:
-			return fmt.Errorf("the boot device pxe is read with persistent %t after it was set with %t", kept, persistent)
+			must.Failf("the boot device pxe is read with persistent %t after it was set with %t", kept, persistent)
 		}
 	}
-	return nil
 }
 
 // isRefused reports whether an error says that the hardware has no such thing.
@@ -124,78 +113,65 @@ func isRefused(err error) bool {
 	return errors.Is(err, conductor.Unsupported) || errors.Is(err, conductor.Invalid)
 }
 
-func (t *tester) checkBootDevices(ctx context.Context) error {
+func (t *tester) checkBootDevices(ctx context.Context) {
 	by, ok := t.Hardware.(conductor.BootDeviceManager)
 	if !ok {
-		return nil
+		return
 	}
-	devices, err := by.BootDevices(ctx, t.node.Clone())
-	switch {
-	case err != nil:
-		return err
-	case !slices.Contains(devices, "pxe"):
-		return fmt.Errorf("the devices are %q, want pxe among them", devices)
+	if devices := must.Get(by.BootDevices(ctx, t.node.Clone())); !slices.Contains(devices, "pxe") {
+		must.Failf("the devices are %q, want pxe among them", devices)
 	}
-	if err := t.checkPersistence(ctx, by); err != nil {
-		return err
-	}
+	t.checkPersistence(ctx, by)
 	before := t.Changes()
 	if err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false); !errors.Is(err, conductor.Invalid) {
-		return fmt.Errorf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
+		must.Failf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
 	}
 	if t.Changes() != before {
-		return errors.New("a refused boot device sent a request")
+		must.Failf("a refused boot device sent a request")
 	}
-	return nil
 }
 
 // checkFence calls each method that needs permissions without any.
-func (t *tester) checkFence(ctx context.Context) error {
+func (t *tester) checkFence(ctx context.Context) {
 	for _, o := range t.guarded() {
 		before := t.Changes()
 		fenced, _ := permitting(ctx, 0)
 		err := o.call(fenced)
 		if sent := t.Changes() - before; sent > 0 {
-			return fmt.Errorf("%s sent %d requests", o.name, sent)
+			must.Failf("%s sent %d requests", o.name, sent)
 		}
-		if err := t.checkSecrets(map[string]error{o.name: err}); err != nil {
-			return err
-		}
+		t.checkSecrets(map[string]error{o.name: err})
 	}
-	return nil
 }
 
 // mostPermissions is the number of permissions for which one operation may ask.
 const mostPermissions = 100
 
 // checkEachRequest takes the permission away after each request of an operation.
-func (t *tester) checkEachRequest(ctx context.Context) error {
+func (t *tester) checkEachRequest(ctx context.Context) {
 	for _, o := range t.operations() {
 		for count := 0; ; count++ {
 			if count > mostPermissions {
-				return fmt.Errorf("%s asks for more than %d permissions", o.name, mostPermissions)
+				must.Failf("%s asks for more than %d permissions", o.name, mostPermissions)
 			}
 			before := t.Changes()
 			fenced, asked := permitting(ctx, count)
 			err := o.call(fenced)
 			if sent := t.Changes() - before; sent > min(count, asked.get()) {
-				return fmt.Errorf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
+				must.Failf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
 			}
 			if asked.get() <= count {
-				if err != nil {
-					return fmt.Errorf("%s: %w", o.name, err)
-				}
+				must.OKf(err, "%s", o.name)
 				break
 			}
 			if err == nil {
-				return fmt.Errorf("%s succeeds without the permission for which it asked", o.name)
+				must.Failf("%s succeeds without the permission for which it asked", o.name)
 			}
 		}
 	}
-	return nil
 }
 
-func (t *tester) checkConcurrent(ctx context.Context) error {
+func (t *tester) checkConcurrent(ctx context.Context) {
 	errs := make([]error, 8)
 	var all sync.WaitGroup
 	for i := range errs {
@@ -207,10 +183,10 @@ func (t *tester) checkConcurrent(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	must.OK(errors.Join(errs...))
 }
 
-func (t *tester) checkContext(ctx context.Context) error {
+func (t *tester) checkContext(ctx context.Context) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	for _, o := range t.guarded() {
@@ -220,18 +196,17 @@ func (t *tester) checkContext(ctx context.Context) error {
 		select {
 		case <-done:
 		case <-time.After(grace):
-			return fmt.Errorf("%s did not return within %v", o.name, grace)
+			must.Failf("%s did not return within %v", o.name, grace)
 		}
 		if sent := t.Changes() - before; sent > 0 {
-			return fmt.Errorf("%s sent %d requests after its context had ended", o.name, sent)
+			must.Failf("%s sent %d requests after its context had ended", o.name, sent)
 		}
 	}
-	return nil
 }
 
-func (t *tester) checkBroken(ctx context.Context) error {
+func (t *tester) checkBroken(ctx context.Context) {
 	if t.Break == nil {
-		return nil
+		return
 	}
 	t.Break()
 	for _, o := range t.operations() {
@@ -239,11 +214,8 @@ func (t *tester) checkBroken(ctx context.Context) error {
 		err := o.call(bounded)
 		cancel()
 		if err == nil && !o.mayDo {
-			return fmt.Errorf("%s succeeds", o.name)
+			must.Failf("%s succeeds", o.name)
 		}
-		if err := t.checkSecrets(map[string]error{o.name: err}); err != nil {
-			return err
-		}
+		t.checkSecrets(map[string]error{o.name: err})
 	}
-	return nil
 }

@@ -13,24 +13,25 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kinds"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
-func (t *tester) checkDescription(context.Context) error {
+func (t *tester) checkDescription(context.Context) {
 	d := t.Hardware.Describe()
 	for _, kind := range kinds.Required {
 		if len(d.Interfaces[kind]) == 0 {
-			return fmt.Errorf("there is no interface of the kind %s", kind)
+			must.Failf("there is no interface of the kind %s", kind)
 		}
 	}
 	for kind, names := range d.Interfaces {
 		if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(names) || slices.Contains(names, "") {
-			return fmt.Errorf("the names of the kind %s are %q, want different ones", kind, names)
+			must.Failf("the names of the kind %s are %q, want different ones", kind, names)
 		}
 	}
 	for key, text := range d.Properties {
 		if key == "" || text == "" {
-			return fmt.Errorf("the key %q of driver_info has the description %q", key, text)
+			must.Failf("the key %q of driver_info has the description %q", key, text)
 		}
 	}
 	before := fmt.Sprint(d)
@@ -40,46 +41,44 @@ func (t *tester) checkDescription(context.Context) error {
 	clear(d.Properties)
 	clear(d.Interfaces)
 	if fmt.Sprint(t.Hardware.Describe()) != before {
-		return errors.New("a caller that changes a description changes the next one")
+		must.Failf("a caller that changes a description changes the next one")
 	}
-	return nil
 }
 
-func (t *tester) checkValid(context.Context) error {
+func (t *tester) checkValid(context.Context) {
 	before := t.Changes()
 	n := t.node.Clone()
 	problems := t.Hardware.Validate(n)
 	if !reflect.DeepEqual(n, t.node) {
-		return errors.New("a validation changes the record")
+		must.Failf("a validation changes the record")
 	}
 	for _, kind := range []string{"power", "management"} {
 		if err, ok := problems[kind]; !ok || err != nil {
-			return fmt.Errorf("the validation of the Config's node has %v for %s, want nil", err, kind)
+			must.Failf("the validation of the Config's node has %v for %s, want nil", err, kind)
 		}
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		return fmt.Errorf("a validation sent %d requests", sent)
+		must.Failf("a validation sent %d requests", sent)
 	}
-	return t.checkSecrets(problems)
+	t.checkSecrets(problems)
 }
 
 // checkSecrets returns an error if a problem's text has a secret.
-func (t *tester) checkSecrets(problems map[string]error) error {
+func (t *tester) checkSecrets(problems map[string]error) {
 	for at, err := range problems {
 		for i, secret := range t.Secrets {
 			if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
-				return fmt.Errorf("the error of %s contains the secret %d", at, i)
+				must.Failf("the error of %s contains the secret %d", at, i)
 			}
 		}
 	}
-	return nil
 }
 
 // strange are values that a client may give for any key.
 var strange = []any{nil, "", "\x00", "a b", 7, -1.5, true, []any{"a"}, map[string]any{"a": "b"}, strings.Repeat("a", 1<<16)}
 
 // checkInvalid replaces each value of driver_info. A node that is then invalid must not be operated.
-func (t *tester) checkInvalid(ctx context.Context) error {
+func (t *tester) checkInvalid(ctx context.Context) {
 	keys := map[string]string{}
 	maps.Copy(keys, t.Hardware.Describe().Properties)
 	for key := range t.node.DriverInfo {
@@ -97,44 +96,41 @@ func (t *tester) checkInvalid(ctx context.Context) error {
 			if value == nil {
 				delete(n.DriverInfo, key)
 			}
-			if err := t.checkRefused(ctx, n); err != nil {
-				return fmt.Errorf("with another value of %s, a %T: %w", key, value, err)
-			}
+			must.Within(fmt.Sprintf("with another value of %s, a %T", key, value), func() { t.checkRefused(ctx, n) })
 		}
 	}
-	return nil
 }
 
-func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) error {
+func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	problems := t.Hardware.Validate(n)
 	for kind, err := range problems {
 		if err != nil && !errors.Is(err, conductor.Invalid) && !errors.Is(err, conductor.Unsupported) {
-			return fmt.Errorf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
+			must.Failf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
 		}
 	}
-	if err := t.checkSecrets(problems); err != nil || problems["power"] == nil {
-		return err
+	if t.checkSecrets(problems); problems["power"] == nil {
+		return
 	}
 	before := t.Changes()
 	_, err := t.Hardware.PowerState(ctx, n)
 	if err == nil {
-		return errors.New("the power interface is invalid, and the power state was read")
+		must.Failf("the power interface is invalid, and the power state was read")
 	}
 	set := t.Hardware.SetPower(ctx, n, states.PowerOn)
 	if set == nil {
-		return errors.New("the power interface is invalid, and the power state was set")
+		must.Failf("the power interface is invalid, and the power state was set")
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		return fmt.Errorf("the power interface is invalid, and %d requests were sent", sent)
+		must.Failf("the power interface is invalid, and %d requests were sent", sent)
 	}
-	return t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
+	t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
 }
 
 // needed are the kinds of hardware interfaces without which the conductor refuses work. A node that has the interface
 // gets the work, which then fails if it has no step.
 var needed = map[states.Work]string{states.WorkInspect: "inspect", states.WorkRescue: "rescue", states.WorkUnrescue: "rescue"}
 
-func (t *tester) checkSteps(context.Context) error {
+func (t *tester) checkSteps(context.Context) {
 	before := t.Changes()
 	for work := range states.AllWorks() {
 		if work == states.WorkVerify {
@@ -143,44 +139,40 @@ func (t *tester) checkSteps(context.Context) error {
 		n := t.node.Clone()
 		n.ProvisionState = work.Working()
 		steps := t.Hardware.Steps(n, work)
-		if err := t.checkStepsOf(steps); err != nil {
-			return fmt.Errorf("work %s: %w", work, err)
-		}
+		must.Within(fmt.Sprintf("work %s", work), func() { t.checkStepsOf(steps) })
 		automatic := slices.ContainsFunc(steps, func(s conductor.Step) bool { return s.Priority > 0 })
 		kind, ofKind := needed[work]
 		if needs := work == states.WorkDelete || work == states.WorkAdopt || ofKind && t.Hardware.Describe().Has(n, kind); needs && !automatic {
-			return fmt.Errorf("work %s has no step with a priority above 0", work)
+			must.Failf("work %s has no step with a priority above 0", work)
 		}
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		return fmt.Errorf("a list of steps sent %d requests", sent)
+		must.Failf("a list of steps sent %d requests", sent)
 	}
-	return nil
 }
 
-func (t *tester) checkStepsOf(steps []conductor.Step) error {
+func (t *tester) checkStepsOf(steps []conductor.Step) {
 	interfaces := t.Hardware.Describe().Interfaces
 	seen := map[string]bool{}
 	for _, s := range steps {
 		switch {
 		case s.Step == "" || seen[s.String()]:
-			return fmt.Errorf("the step %q has no name of its own", s.String())
+			must.Failf("the step %q has no name of its own", s.String())
 		case interfaces[s.Interface] == nil:
-			return fmt.Errorf("the step %s is of an interface that the description lacks", s)
+			must.Failf("the step %s is of an interface that the description lacks", s)
 		case s.Run == nil:
-			return fmt.Errorf("the step %s has no function", s)
+			must.Failf("the step %s has no function", s)
 		case s.Priority < 0:
-			return fmt.Errorf("the step %s has the priority %d", s, s.Priority)
+			must.Failf("the step %s has the priority %d", s, s.Priority)
 		}
 		for name, argument := range s.ArgsInfo {
 			if name == "" || argument.Description == "" {
-				return fmt.Errorf("the argument %q of the step %s has no description", name, s)
+				must.Failf("the argument %q of the step %s has no description", name, s)
 			}
 			if argument.Required && s.Priority > 0 {
-				return fmt.Errorf("the step %s runs automatically, and needs the argument %s", s, name)
+				must.Failf("the step %s runs automatically, and needs the argument %s", s, name)
 			}
 		}
 		seen[s.String()] = true
 	}
-	return nil
 }
