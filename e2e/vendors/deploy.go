@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +23,8 @@ import (
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -39,13 +40,10 @@ var discs = []string{"Cd", "UsbCd", "CD/DVD"}
 
 // deploy installs an image on the machine of a BMC: the conductor boots an agent from the virtual CD, the agent writes
 // the image to its disk, and the machine boots from it.
-func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error) {
+func deploy(ctx context.Context, _ *bmc.Driver, t *tree) string {
 	ctx, cancel := context.WithTimeout(ctx, deployLimit)
 	defer cancel()
-	folder, err := os.MkdirTemp("", "vendors")
-	if err != nil {
-		return "", err
-	}
+	folder := must.Get(os.MkdirTemp("", "vendors"))
 	defer func() { _ = os.RemoveAll(folder) }()
 	image := agenttest.Image(3<<20, 7)
 	var handler http.Handler
@@ -59,23 +57,17 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 		}
 	}))
 	defer web.Close()
-	machine, err := agenttest.New(agenttest.Config{
+	machine := must.Get(agenttest.New(agenttest.Config{
 		API: web.URL, MACs: []string{mac}, DiskSize: 80 << 20, PowerOff: t.powerOff,
 		Boots: func(_ context.Context, source, image string) (string, bool) {
 			return "", image != "" && slices.Contains(discs, source)
 		},
-	})
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, machine.Close()) }()
+	}))
+	defer must.Finally(machine.Close)
 	t.watch(machine.Power)
 	defer t.watch(nil)
 
-	c, end, err := newConductor()
-	if err != nil {
-		return "", err
-	}
+	c, end := newConductor()
 	defer end()
 	handler = api.New(c, api.Config{})
 	run, stop := context.WithCancel(ctx)
@@ -85,59 +77,41 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 		stop()
 		<-ended
 	}()
-	if err := c.Ready(ctx); err != nil {
-		return "", err
-	}
-	if err := request(ctx, c, t, web.URL, folder, image); err != nil {
-		return "", err
-	}
-	if err := deployed(ctx, c); err != nil { // without the address
-		return "", errors.New(strings.ReplaceAll(err.Error(), "redfish "+t.server.Listener.Addr().String()+": ", ""))
+	must.OK(c.Ready(ctx))
+	request(ctx, c, t, web.URL, folder, image)
+	if err := must.Catch(func() { deployed(ctx, c) }); err != nil { // without the address
+		must.Failf("%s", strings.ReplaceAll(err.Error(), "redfish "+t.server.Listener.Addr().String()+": ", ""))
 	}
 	for machine.Running() != "disk" {
-		if err := wait(ctx); err != nil {
-			return "", fmt.Errorf("the machine runs %q, and not its disk: %w", machine.Running(), err)
-		}
+		must.OKf(wait(ctx), "the machine runs %q, and not its disk", machine.Running())
 	}
-	disk, err := os.ReadFile(machine.Disk)
-	switch {
-	case err != nil:
-		return "", err
-	case !bytes.Equal(disk[512:len(image)], image[512:]):
-		return "", errors.New("the image is not on the disk")
-	case t.inserted() != "":
-		return "", fmt.Errorf("%s is still inserted", t.inserted())
+	if !bytes.Equal(must.Get(os.ReadFile(machine.Disk))[512:len(image)], image[512:]) {
+		must.Failf("the image is not on the disk")
 	}
-	return "yes", nil
+	if t.inserted() != "" {
+		must.Failf("%s is still inserted", t.inserted())
+	}
+	return "yes"
 }
 
 // newConductor returns a conductor of Redfish nodes and a function that closes its connections.
-func newConductor() (*conductor.Conductor, func(), error) {
-	client, err := images.NewClient("127.0.0.1")
-	if err != nil {
-		return nil, nil, err
-	}
-	redfish, err := hardware.NewRedfish(hardware.Config{Client: client})
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := conductor.New(conductor.Config{
+func newConductor() (*conductor.Conductor, func()) {
+	redfish := must.Get(hardware.NewRedfish(hardware.Config{Client: must.Get(images.NewClient("127.0.0.1"))}))
+	c := must.Get(conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "vendors", Hardware: map[string]conductor.Hardware{"redfish": redfish},
 		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond, LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
 		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
 		AgentAddress: conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8")}.Check,
-	})
-	return c, func() { _ = redfish.Close(context.Background()) }, err
+	}))
+	return c, func() { _ = redfish.Close(context.Background()) }
 }
 
 // request enrolls the machine, whose certificate it stores in the folder, and requests its deployment with the image.
-func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder string, image []byte) error {
+func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder string, image []byte) {
 	authority := filepath.Join(folder, "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.server.Certificate().Raw})
-	if err := os.WriteFile(authority, text, 0o600); err != nil {
-		return err
-	}
-	_, err := c.CreateNode(ctx, &conductor.Node{
+	must.OK(os.WriteFile(authority, text, 0o600))
+	must.Get(c.CreateNode(ctx, &conductor.Node{
 		UUID: nodeUUID, Driver: "redfish", ProvisionState: states.Available,
 		Interfaces: map[string]string{"boot": "redfish-virtual-media", "deploy": "direct"},
 		DriverInfo: map[string]any{
@@ -148,41 +122,30 @@ func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder s
 			"image_source": web + "/image.raw", "image_disk_format": "raw",
 			"image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(image)),
 		},
-	})
-	if err != nil {
-		return err
-	}
-	if _, err := c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}); err != nil {
-		return err
-	}
-	return c.Provision(ctx, nodeUUID, conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()})
+	}))
+	must.Get(c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}))
+	must.OK(c.Provision(ctx, nodeUUID, conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()}))
 }
 
 // deployed waits for the end of the deployment. The error is the node's, if it has failed.
-func deployed(ctx context.Context, c *conductor.Conductor) error {
+func deployed(ctx context.Context, c *conductor.Conductor) {
 	for {
-		n, err := c.Node(ctx, nodeUUID)
+		n := must.Get(c.Node(ctx, nodeUUID))
 		switch {
-		case err != nil:
-			return err
 		case n.Reservation == "" && n.ProvisionState == states.Active:
-			return nil
+			return
 		case n.Reservation == "" && n.CleanUp == nil && n.ProvisionState == states.DeployFail:
 			failed, _, _ := strings.Cut(n.LastError, ". Also failed to clean up")
-			return errors.New(strings.TrimSuffix(failed, "."))
+			must.Failf("%s", strings.TrimSuffix(failed, "."))
 		}
-		if err := wait(ctx); err != nil {
-			return fmt.Errorf("the node is in %q: %w", n.ProvisionState, err)
-		}
+		must.OKf(wait(ctx), "the node is in %q", n.ProvisionState)
 	}
 }
 
 // wait waits for a moment. It returns an error if the context ends.
 func wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
+	if !sleep.For(ctx, 5*time.Millisecond) {
 		return context.Cause(ctx)
-	case <-time.After(5 * time.Millisecond):
-		return nil
 	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -20,72 +21,54 @@ import (
 // has failed.
 var abilities = []struct {
 	name string
-	try  func(context.Context, *bmc.Driver, *tree) (string, error)
+	try  func(context.Context, *bmc.Driver, *tree) string // ends by package must if it fails
 }{
-	{"verify", func(ctx context.Context, _ *bmc.Driver, t *tree) (string, error) {
-		v, err := bmc.New(t.config())
-		if err != nil {
-			return "", err
-		}
-		power, err := v.Verify(ctx)
-		return power.String(), err
+	{"verify", func(ctx context.Context, _ *bmc.Driver, t *tree) string {
+		return must.Get(must.Get(bmc.New(t.config())).Verify(ctx)).String()
 	}},
-	{"power", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
+	{"power", func(ctx context.Context, d *bmc.Driver, t *tree) string {
 		for _, power := range []states.Power{states.PowerOff, states.PowerOn, states.PowerRebooting} {
-			if err := d.SetPower(ctx, t.name, power); err != nil {
-				return "", err
-			}
-			now, err := d.PowerState(ctx, t.name)
-			if err != nil {
-				return "", err
-			}
-			if want := cmp.Or(map[states.Power]states.Power{states.PowerRebooting: states.PowerOn}[power], power); now != want {
-				return "", fmt.Errorf("the machine is %q after %q", now, power)
+			must.OK(d.SetPower(ctx, t.name, power))
+			if now := must.Get(d.PowerState(ctx, t.name)); now != power.Target() {
+				must.Failf("the machine is %q after %q", now, power)
 			}
 		}
-		return "on, off, reboot", nil
+		return "on, off, reboot"
 	}},
 	{"boot from disk", boots("disk", false)},
 	{"boot always from disk", boots("disk", true)},
 	{"boot from CD", boots("cdrom", false)},
 	{"boot from the network", boots("pxe", false)},
-	{"virtual CD", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
+	{"virtual CD", func(ctx context.Context, d *bmc.Driver, t *tree) string {
 		const image = "https://198.51.100.1/boot.iso"
-		if err := d.InsertMedia(ctx, t.name, "cdrom", image); err != nil {
-			return "", err
-		}
+		must.OK(d.InsertMedia(ctx, t.name, "cdrom", image))
 		has := func(s bmc.VirtualMedia) bool { return s.Inserted && s.Image == image }
 		slots, err := d.VirtualMedia(ctx, t.name)
 		if err != nil || !slices.ContainsFunc(slots, has) {
-			return "", errors.Join(fmt.Errorf("the image is in none of %+v", slots), err)
+			must.OK(errors.Join(fmt.Errorf("the image is in none of %+v", slots), err))
 		}
-		if err := d.EjectMedia(ctx, t.name, "cdrom"); err != nil {
-			return "", err
-		}
+		must.OK(d.EjectMedia(ctx, t.name, "cdrom"))
 		after, err := d.VirtualMedia(ctx, t.name)
 		if err != nil || slices.ContainsFunc(after, has) {
-			return "", errors.Join(fmt.Errorf("the image is still in one of %+v", after), err)
+			must.OK(errors.Join(fmt.Errorf("the image is still in one of %+v", after), err))
 		}
-		return "yes", nil
+		return "yes"
 	}},
-	{"inspection", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
+	{"inspection", func(ctx context.Context, d *bmc.Driver, t *tree) string {
 		i, err := d.Inspect(ctx, t.name)
 		if i.Memory.PhysicalMB == 0 || i.CPU.Count == 0 {
-			return "", errors.Join(fmt.Errorf("neither memory nor processors: %+v", i), err)
+			err = errors.Join(fmt.Errorf("neither memory nor processors: %+v", i), err)
 		}
+		must.OK(err)
 		return fmt.Sprintf("%d MiB, %d %s, %d disks, %d NICs", i.Memory.PhysicalMB, i.CPU.Count,
 			cmp.Or(i.CPU.Architecture, "of an unknown architecture"),
-			len(i.Disks), len(i.Interfaces)), err
+			len(i.Disks), len(i.Interfaces))
 	}},
-	{"PCI devices", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
-		found, err := d.PCIDevices(ctx, t.name)
-		return fmt.Sprintf("%d functions", len(found)), err
+	{"PCI devices", func(ctx context.Context, d *bmc.Driver, t *tree) string {
+		return fmt.Sprintf("%d functions", len(must.Get(d.PCIDevices(ctx, t.name))))
 	}},
-	{"BIOS", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
-		settings, err := d.BIOS(ctx, t.name)
-		if err != nil {
-			return "", err
-		}
+	{"BIOS", func(ctx context.Context, d *bmc.Driver, t *tree) string {
+		settings := must.Get(d.BIOS(ctx, t.name))
 		typed := 0
 		var chosen bmc.BIOSSetting
 		for _, s := range settings {
@@ -98,52 +81,43 @@ var abilities = []struct {
 		}
 		read := fmt.Sprintf("%d settings, %d with a type", len(settings), typed)
 		if chosen.Name == "" {
-			return read, errors.New(read + ", and none to choose")
+			must.Failf("%s, and none to choose", read)
 		}
 		i := slices.IndexFunc(chosen.AllowableValues, func(value string) bool { return value != chosen.Value })
 		sent, err := d.SetBIOS(ctx, t.name, map[string]any{chosen.Name: chosen.AllowableValues[i]})
 		if err != nil || !sent {
-			return "", errors.Join(fmt.Errorf("%s is not set, sent: %t", chosen.Name, sent), err)
+			must.OK(errors.Join(fmt.Errorf("%s is not set, sent: %t", chosen.Name, sent), err))
 		}
-		return read, nil
+		return read
 	}},
-	{"secure boot", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
-		before, err := d.SecureBoot(ctx, t.name)
-		if err != nil {
-			return "", err
-		}
-		if err := d.SetSecureBoot(ctx, t.name, !before); err != nil {
-			return "", err
-		}
+	{"secure boot", func(ctx context.Context, d *bmc.Driver, t *tree) string {
+		before := must.Get(d.SecureBoot(ctx, t.name))
+		must.OK(d.SetSecureBoot(ctx, t.name, !before))
 		now, err := d.SecureBoot(ctx, t.name)
 		if now == before {
-			return "", errors.Join(errors.New("it is not changed"), err)
+			err = errors.Join(errors.New("it is not changed"), err)
 		}
-		return "yes", err
+		must.OK(err)
+		return "yes"
 	}},
-	{"firmware", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
-		components, err := d.Firmware(ctx, t.name)
-		return fmt.Sprintf("%d versions", len(components)), err
+	{"firmware", func(ctx context.Context, d *bmc.Driver, t *tree) string {
+		return fmt.Sprintf("%d versions", len(must.Get(d.Firmware(ctx, t.name))))
 	}},
 	{"deployment by virtual media", deploy},
 }
 
-func boots(device string, persistent bool) func(context.Context, *bmc.Driver, *tree) (string, error) {
-	return func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
-		if err := d.SetBootDevice(ctx, t.name, device, persistent); err != nil {
-			return "", err
-		}
+func boots(device string, persistent bool) func(context.Context, *bmc.Driver, *tree) string {
+	return func(ctx context.Context, d *bmc.Driver, t *tree) string {
+		must.OK(d.SetBootDevice(ctx, t.name, device, persistent))
 		now, always, err := d.BootDevice(ctx, t.name)
-		switch {
-		case err != nil:
-			return "", err
-		case now != device:
-			return "", fmt.Errorf("the boot device is %q, and not %q", now, device)
-		case persistent && !always:
-			return "set again at each start", nil
-		default:
-			return "yes", nil
+		must.OK(err)
+		if now != device {
+			must.Failf("the boot device is %q, and not %q", now, device)
 		}
+		if persistent && !always {
+			return "set again at each start"
+		}
+		return "yes"
 	}
 }
 
@@ -176,8 +150,9 @@ func try(ctx context.Context, t *tree) []result {
 	defer func() { _ = driver.Close(ctx) }()
 	var results []result
 	for _, ability := range abilities {
-		said, err := ability.try(ctx, driver, t)
-		results = append(results, result{said, err})
+		var r result
+		r.err = must.Catch(func() { r.said = ability.try(ctx, driver, t) })
+		results = append(results, r)
 	}
 	return results
 }
