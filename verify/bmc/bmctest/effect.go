@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -117,30 +118,21 @@ func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
 
 // HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until
 // the client disconnects or the BMC is closed.
-func HangAfter(n int) Effect {
-	return request(fmt.Sprintf("HangAfter(%d)", n), func(x *exchange) {
-		if c, ok := x.cut(x.answer(), n); ok {
-			drain(c)
-		}
-	})
-}
+func HangAfter(n int) Effect { return after("HangAfter", n, drain) }
 
 // ResetAfter carries the request out, sends n bytes of the response, counted from the status line, and resets the
 // connection (TCP RST).
-func ResetAfter(n int) Effect {
-	return request(fmt.Sprintf("ResetAfter(%d)", n), func(x *exchange) {
-		if c, ok := x.cut(x.answer(), n); ok {
-			rawConn(c).reset()
-		}
-	})
-}
+func ResetAfter(n int) Effect { return after("ResetAfter", n, func(c net.Conn) { rawConn(c).reset() }) }
 
 // CloseAfter carries the request out, sends n bytes of the response, counted from the status line, and closes the
 // connection properly.
-func CloseAfter(n int) Effect {
-	return request(fmt.Sprintf("CloseAfter(%d)", n), func(x *exchange) {
+func CloseAfter(n int) Effect { return after("CloseAfter", n, func(c net.Conn) { _ = c.Close() }) }
+
+// after makes an effect that carries the request out, sends n bytes of the response, and ends the connection.
+func after(name string, n int, end func(net.Conn)) Effect {
+	return request(fmt.Sprintf("%s(%d)", name, n), func(x *exchange) {
 		if c, ok := x.cut(x.answer(), n); ok {
-			_ = c.Close()
+			end(c)
 		}
 	})
 }
@@ -192,8 +184,7 @@ func htmlPage() Effect {
 // endlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
 func endlessBody() Effect {
 	return request("EndlessBody()", func(x *exchange) {
-		p := newReply(http.StatusOK, "application/json", []byte(`{"Name":"`))
-		x.send(p)
+		x.send(newReply(http.StatusOK, "application/json", []byte(`{"Name":"`)))
 		for more := []byte(strings.Repeat("A", 4096)); ; {
 			if _, err := x.w.Write(more); err != nil {
 				return
@@ -210,8 +201,7 @@ func Status(code int) Effect {
 		case code == http.StatusUnauthorized:
 			return noSession()
 		case code < 400 || text == "":
-			return problem(http.StatusInternalServerError, "Base.1.18.InternalError",
-				"The request failed due to an internal service error.")
+			return internalError("The request failed due to an internal service error.")
 		default:
 			return problem(code, "Base.1.18.GeneralError", text)
 		}

@@ -46,26 +46,23 @@ func WholeBoot() Effect {
 //
 // Source: BMCs of Nokia and NVIDIA; insert_media in sushy/resources/manager/virtual_media.py.
 func RequireParameters(names ...string) Effect {
-	return refusal(fmt.Sprintf("RequireParameters(%q)", names), func(c *call) (reply, bool) {
-		body, _ := members(c.body)
-		for _, name := range names {
-			if isAction(c, insertMedia) && body[name] == nil {
-				return member{name, insertMedia}.missing(), true
-			}
-		}
-		return reply{}, false
-	})
+	return ofInsert(fmt.Sprintf("RequireParameters(%q)", names), names, false, member.missing)
 }
 
 // RefuseParameters refuses an InsertMedia with any of some parameters.
 //
 // Source: Supermicro's X11 and X12; insert_media in sushy/resources/manager/virtual_media.py.
 func RefuseParameters(names ...string) Effect {
-	return refusal(fmt.Sprintf("RefuseParameters(%q)", names), func(c *call) (reply, bool) {
+	return ofInsert(fmt.Sprintf("RefuseParameters(%q)", names), names, true, member.unknown)
+}
+
+// ofInsert refuses an InsertMedia for the first of some parameters that is given, or that is not.
+func ofInsert(effect string, names []string, given bool, refuse func(member) reply) Effect {
+	return refusal(effect, func(c *call) (reply, bool) {
 		body, _ := members(c.body)
 		for _, name := range names {
-			if isAction(c, insertMedia) && body[name] != nil {
-				return member{name, insertMedia}.unknown(), true
+			if isAction(c, insertMedia) && (body[name] != nil) == given {
+				return refuse(member{name, insertMedia}), true
 			}
 		}
 		return reply{}, false
@@ -115,8 +112,7 @@ func Busy(messageID string) Effect {
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func Ejecting() Effect {
 	return refusal("Ejecting()", func(c *call) (reply, bool) {
-		return problem(http.StatusInternalServerError, "Base.1.18.InternalError",
-			"The request failed due to an internal service error."), isAction(c, insertMedia)
+		return internalError("The request failed due to an internal service error."), isAction(c, insertMedia)
 	})
 }
 
@@ -143,9 +139,7 @@ func Meanwhile(power string, status int) Effect {
 // Source: Dell's iDRAC 10; pull request 510 of github.com/stmcginnis/gofish.
 func RefuseActionIfMatch() Effect {
 	return refusal("RefuseActionIfMatch()", func(c *call) (reply, bool) {
-		return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
-				"The ETag supplied did not match the ETag required to change this resource."),
-			c.Method == http.MethodPost && c.Header.Get("If-Match") != ""
+		return otherETag(), c.Method == http.MethodPost && c.Header.Get("If-Match") != ""
 	})
 }
 

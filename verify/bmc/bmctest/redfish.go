@@ -167,12 +167,17 @@ func (b *Redfish) Client() *http.Client {
 // Power returns the power state of a system: "On", "Off", "PoweringOn", "PoweringOff" or the value of SetPower. It
 // returns "" if there is no system with that ID.
 func (b *Redfish) Power(systemID string) string {
+	return ofSystem(b, systemID, func(s *system) string { return s.powerAt(time.Now()) })
+}
+
+// ofSystem returns a value of a system, the zero value if there is no system with that ID.
+func ofSystem[T any](b *Redfish, systemID string, value func(*system) T) (none T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
-		return s.powerAt(time.Now())
+		return value(s)
 	}
-	return ""
+	return none
 }
 
 // SetPower changes the power state of a system at once, like the power button of the machine: a system that is off and
@@ -200,22 +205,12 @@ func (b *Redfish) SetPower(systemID, power string) error {
 // as "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It returns "" if there is no system with that
 // ID.
 func (b *Redfish) Boot(systemID string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.system(systemID); s != nil {
-		return s.boot.Target + " " + s.boot.Enabled + " " + s.boot.Mode
-	}
-	return ""
+	return ofSystem(b, systemID, func(s *system) string { return s.boot.Target + " " + s.boot.Enabled + " " + s.boot.Mode })
 }
 
 // NMIs returns how many nonmaskable interrupts a system has received.
 func (b *Redfish) NMIs(systemID string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.system(systemID); s != nil {
-		return s.nmis
-	}
-	return 0
+	return ofSystem(b, systemID, func(s *system) int { return s.nmis })
 }
 
 // Sessions lists the IDs of the open sessions, oldest first.

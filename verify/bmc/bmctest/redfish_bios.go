@@ -33,12 +33,7 @@ func newBIOS(attributes []attribute, serial string) bios {
 // for a password that nobody has set. The changes that clients make take effect when the system is powered on or reset.
 // BIOS returns nil if there is no such system.
 func (b *Redfish) BIOS(systemID string) map[string]any {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.system(systemID); s != nil {
-		return maps.Clone(s.bios.values)
-	}
-	return nil
+	return ofSystem(b, systemID, func(s *system) map[string]any { return maps.Clone(s.bios.values) })
 }
 
 // set changes an attribute: at once if that needs no reset, and otherwise at the next boot.
@@ -105,28 +100,18 @@ const applyOnReset = "OnReset"
 
 // patchBIOS changes attributes, all or nothing.
 func (s *system) patchBIOS(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
 	changes := make(map[string]any)
-	for name, raw := range sorted.All(body) {
+	for name, raw := range sorted.All(membersOf(c)) {
 		property := member{name: name}
+		property.unknown().unless(name == "Attributes" || name == "@Redfish.SettingsApplyTime")
 		content, ok := members(raw)
-		switch {
-		case name != "Attributes" && name != "@Redfish.SettingsApplyTime":
-			return property.unknown()
-		case !ok:
-			return property.wrongType(string(raw))
-		case name == "Attributes":
-			if refusal, ok := s.mergeAttributes(changes, content); !ok {
-				return refusal
-			}
-		default:
-			if when, _ := textOf(content["ApplyTime"]); when != applyOnReset {
-				return member{name: "ApplyTime"}.notInList(string(content["ApplyTime"]))
-			}
+		property.wrongType(string(raw)).unless(ok)
+		if name == "Attributes" {
+			s.mergeAttributes(changes, content)
+			continue
 		}
+		when, _ := textOf(content["ApplyTime"])
+		member{name: "ApplyTime"}.notInList(string(content["ApplyTime"])).unless(when == applyOnReset)
 	}
 	for _, a := range s.profile.attributes() {
 		if value, ok := changes[a.name]; ok {
@@ -140,20 +125,13 @@ func (s *system) patchBIOS(c *call) reply {
 }
 
 // mergeAttributes decodes the values of attributes into changes.
-func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
+func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) {
 	attributes := s.profile.attributes()
 	for name, raw := range sorted.All(values) {
 		i := slices.IndexFunc(attributes, func(a attribute) bool { return a.name == name })
-		if i < 0 {
-			return member{name: name}.unknown(), false
-		}
-		value, refusal, ok := attributes[i].decode(raw)
-		if !ok {
-			return refusal, false
-		}
-		changes[name] = value
+		member{name: name}.unknown().unless(i >= 0)
+		changes[name] = attributes[i].decode(raw)
 	}
-	return reply{}, true
 }
 
 // resetBIOS carries out the action Bios.ResetBios.

@@ -79,14 +79,11 @@ func (e *events) resource(id string) *resource {
 
 // subscribe handles a POST to the collection of subscriptions.
 func (e *events) subscribe(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
 	s := &subscription{properties: object{}}
-	for name, raw := range body {
+	for name, raw := range membersOf(c) {
 		property := member{name: name}
 		var value any
+		var ok bool
 		switch name {
 		case "Destination", "Protocol", "Context":
 			value, ok = textOf(raw)
@@ -95,24 +92,18 @@ func (e *events) subscribe(c *call) reply {
 			ok = json.Unmarshal(raw, &types) == nil
 			value = types
 			for _, t := range types {
-				if !slices.Contains(eventTypes, t) {
-					return property.notInList(t)
-				}
+				property.notInList(t).unless(slices.Contains(eventTypes, t))
 			}
 		case "HttpHeaders":
 			ok = json.Unmarshal(raw, &value) == nil
 		default:
 			return property.unknown()
 		}
-		if !ok {
-			return property.wrongType(string(raw))
-		}
+		property.wrongType(string(raw)).unless(ok)
 		s.properties[name] = value
 	}
 	for _, name := range []string{"Destination", "Protocol"} {
-		if s.properties[name] == nil {
-			return member{name: name}.missing()
-		}
+		member{name: name}.missing().unless(s.properties[name] != nil)
 	}
 	if len(e.subscriptions) == maxSubscriptions {
 		return problem(http.StatusServiceUnavailable, "Base.1.18.EventSubscriptionLimitExceeded",

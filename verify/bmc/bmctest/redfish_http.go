@@ -3,10 +3,13 @@
 package bmctest
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -64,18 +67,24 @@ func (b *Redfish) note(r *http.Request) *Request {
 }
 
 // answer carries a request out and returns a healthy BMC's reply.
-func (b *Redfish) answer(c *call) reply {
+func (b *Redfish) answer(c *call) (answer reply) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if refusal := (refused{}); errors.As(must.Catch(func() { answer = b.carryOut(c) }), &refusal) {
+		return refusal.reply
+	}
+	return answer
+}
+
+// carryOut returns the answer to a request, or refuses it.
+func (b *Redfish) carryOut(c *call) reply {
 	if v := c.Header.Get("OData-Version"); v != "" && v != "4.0" {
 		return problem(http.StatusPreconditionFailed, "Base.1.18.HeaderInvalid",
 			"Header 'OData-Version' is invalid.", "OData-Version")
 	}
 	res := b.find(cleanPath(c.URL.Path))
 	if !res.isOpen(c.Method) {
-		if refusal, ok := b.authenticate(c.Request); !ok {
-			return refusal
-		}
+		b.authenticate(c.Request)
 	}
 	if res == nil {
 		return notFound(c.URL.Path)
@@ -85,8 +94,7 @@ func (b *Redfish) answer(c *call) reply {
 		return notAllowed(res.allow())
 	}
 	if !isRead(c.Method) && !res.matches(c.Header.Get("If-Match"), b.profile().ETags) {
-		return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
-			"The ETag supplied did not match the ETag required to change this resource.")
+		return otherETag()
 	}
 	if refusal, refused := b.profile().refuse(c); refused {
 		return refusal

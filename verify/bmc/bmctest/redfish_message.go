@@ -36,11 +36,19 @@ func noContent() reply { return newReply(http.StatusNoContent, "", nil) }
 func show(status int, resource object) reply {
 	body, err := json.Marshal(resource)
 	if err != nil {
-		return problem(http.StatusInternalServerError, "Base.1.18.InternalError", err.Error())
+		return internalError(err.Error())
 	}
 	p := newReply(status, "application/json", body)
 	p.header.Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:17]+`"`) // a strong tag: other bodies have other ones
 	return p
+}
+
+// membersOf decodes the body of a request, and refuses one that is no JSON object.
+func membersOf(c *call) map[string]json.RawMessage {
+	body, ok := members(c.body)
+	problem(http.StatusBadRequest, "Base.1.18.MalformedJSON",
+		"The request body submitted was malformed JSON and could not be parsed by the receiving service.").unless(ok)
+	return body
 }
 
 // members decodes a JSON object and nothing else.

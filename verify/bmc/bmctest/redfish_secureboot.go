@@ -16,10 +16,7 @@ type secureBoot struct {
 // SecureBoot reports whether a system has booted with secure boot. The PATCH of a client takes effect when the system
 // is powered on or reset, and only in the boot mode UEFI.
 func (b *Redfish) SecureBoot(systemID string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.system(systemID)
-	return s != nil && s.secureBoot.current
+	return ofSystem(b, systemID, func(s *system) bool { return s.secureBoot.current })
 }
 
 func (s *system) secureBootObject() object {
@@ -34,18 +31,12 @@ func (s *system) secureBootObject() object {
 }
 
 func (s *system) patchSecureBoot(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
 	enabled := s.secureBoot.enabled
-	for name, raw := range body {
+	for name, raw := range membersOf(c) {
 		property := member{name: name}
 		switch name {
 		case "SecureBootEnable":
-			if string(raw) == "null" || json.Unmarshal(raw, &enabled) != nil {
-				return property.wrongType(string(raw))
-			}
+			property.wrongType(string(raw)).unless(string(raw) != "null" && json.Unmarshal(raw, &enabled) == nil)
 		case "SecureBootMode", "SecureBootCurrentBoot":
 			return property.readOnly()
 		default:

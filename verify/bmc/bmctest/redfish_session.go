@@ -19,35 +19,33 @@ type session struct {
 	created, used time.Time
 }
 
-// login checks credentials. If they are wrong, the refusal is the response.
-func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
+// login checks credentials, and refuses wrong ones.
+func (b *Redfish) login(user, password, path string) {
 	want, known := b.config.Users[user]
 	if b.config.LockAfter > 0 && b.failures[user] >= b.config.LockAfter {
 		b.logins.Failed++
-		return locked(), false
+		locked().refuse()
 	}
 	if !known || password != want.Reveal() {
 		b.logins.Failed++
 		if known {
 			b.failures[user]++
 		}
-		return wrongCredentials(path), false
+		wrongCredentials(path).refuse()
 	}
 	b.logins.Succeeded++
 	b.failures[user] = 0
-	return reply{}, true
 }
 
 // authenticate checks the token or the Basic authentication of a request.
-func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
+func (b *Redfish) authenticate(r *http.Request) {
 	if token := r.Header.Get("X-Auth-Token"); token != "" {
-		return noSession(), b.touchSession(token)
+		noSession().unless(b.touchSession(token))
+		return
 	}
 	user, password, basic := r.BasicAuth()
-	if !basic {
-		return noSession(), false
-	}
-	return b.login(user, password, r.URL.Path)
+	noSession().unless(basic)
+	b.login(user, password, r.URL.Path)
 }
 
 // touchSession reports whether a token is valid, and renews its session.
@@ -69,21 +67,12 @@ func (b *Redfish) expireSessions() {
 
 // openSession handles a POST to the collection of sessions.
 func (b *Redfish) openSession(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+	body := membersOf(c)
 	user, ok := textOf(body["UserName"])
-	if !ok {
-		return member{name: "UserName"}.missing()
-	}
+	member{name: "UserName"}.missing().unless(ok)
 	password, ok := textOf(body["Password"])
-	if !ok {
-		return member{name: "Password"}.missing()
-	}
-	if refusal, ok := b.login(user, password, c.URL.Path); !ok {
-		return refusal
-	}
+	member{name: "Password"}.missing().unless(ok)
+	b.login(user, password, c.URL.Path)
 	b.expireSessions()
 	if len(b.sessions) >= b.config.MaxSessions {
 		return problem(http.StatusServiceUnavailable, "Base.1.18.SessionLimitExceeded",
