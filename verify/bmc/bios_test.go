@@ -197,18 +197,20 @@ func TestASettingsObjectWithoutALinkIsBelowTheBIOS(t *testing.T) {
 	const bios = systemPath + "/Bios"
 	unlinked := bmctest.Fault{On: bios, Method: http.MethodGet, Do: bmctest.Property("@Redfish.Settings",
 		map[string]any{"ETag": "Dummyetag", "Messages": []any{map[string]any{"MessageId": "Base.1.0.SettingsFailed"}}})}
+	fails := func(status int) bmctest.Fault { return bmctest.Fault{On: bios + "/SD", Do: bmctest.Status(status)} }
+	at, none := bmctest.Profile{BIOSSettings: "SD"}, bmctest.Profile{BIOSInPlace: true}
 	for name, test := range map[string]struct {
 		profile bmctest.Profile
-		faults  []bmctest.Fault
+		fault   bmctest.Fault
 		path    string
 		err     error
 	}{
-		"at SD":           {bmctest.Profile{BIOSSettings: "SD"}, nil, bios + "/SD", nil},
-		"none":            {bmctest.Profile{BIOSInPlace: true}, nil, bios, nil},
-		"not to be read":  {bmctest.Profile{BIOSInPlace: true}, []bmctest.Fault{{On: bios + "/SD", Do: bmctest.Status(500)}}, bios, nil},
-		"with no session": {bmctest.Profile{BIOSSettings: "SD"}, []bmctest.Fault{{On: bios + "/SD", Do: bmctest.Status(401)}}, "", verify.Credentials},
+		"at SD":           {at, bmctest.Fault{}, bios + "/SD", nil},
+		"none":            {none, bmctest.Fault{}, bios, nil},
+		"not to be read":  {none, fails(http.StatusInternalServerError), bios, nil},
+		"with no session": {at, fails(http.StatusUnauthorized), "", verify.Credentials},
 	} {
-		d, server := profileDriver(t, test.profile, append(test.faults, unlinked)...)
+		d, server := profileDriver(t, test.profile, test.fault, unlinked)
 		_, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 30})
 		require.ErrorIs(t, err, test.err, name)
 		for _, path := range []string{bios, bios + "/SD"} {
