@@ -123,7 +123,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
 		whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: wanted}
-		_, err = r.changeBoot(ctx, settings, r.bootNeeds(system).whole, boot{Mode: wanted}, whole)
+		_, err = r.changeBoot(ctx, &settings, r.bootNeeds(system).whole, boot{Mode: wanted}, whole)
 		return err
 	})
 }

@@ -39,8 +39,9 @@ func (r *redfishConnection) bootOverride(ctx context.Context) (resource, boot, e
 func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	system, now, err := r.bootOverride(ctx)
 	if err == nil && now.Enabled == "Disabled" { // perhaps it is set and not in force yet
-		if system, err = r.bootSettings(ctx, system, hasTarget); err == nil {
-			now, err = system.boot()
+		var settings bootResource
+		if settings, err = r.bootSettings(ctx, system, hasTarget); err == nil {
+			now, err = settings.boot()
 		}
 	}
 	if err != nil || now.Enabled == "Disabled" {
@@ -157,14 +158,14 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 			change.Mode = mode
 		}
 		var answer *redfish.Answer
-		if answer, err = r.changeBoot(ctx, settings, needs.whole, change, whole); err == nil {
+		if answer, err = r.changeBoot(ctx, &settings, needs.whole, change, whole); err == nil {
 			if answer.Status == http.StatusAccepted { // a task carries it out
 				return word == continuous, nil
 			}
 			if now.Mode == "" && !needs.whole {
 				whole.Mode = ""
 			}
-			settings, err = r.insistOnBoot(ctx, settings, whole, func(shown boot) error {
+			err = r.insistOnBoot(ctx, &settings, whole, func(shown boot) error {
 				mode := cmp.Or(r.bootMode, change.Mode)
 				switch {
 				case shown.Enabled == "Disabled", word == continuous && shown.Enabled == once:
@@ -189,36 +190,48 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 // insistOnBoot reads what the BMC shows of a boot override that it has accepted. If that contradicts it, insistOnBoot
 // sends the boot override once more, and whole, and returns an error if the BMC still shows a contradiction after a
 // pause. What the BMC does not show contradicts nothing, nor does a boot mode that stays as it was: an iDRAC changes it
-// by a job while the machine boots. insistOnBoot returns the resource as it was read last.
+// by a job while the machine boots. A settings object contradicts nothing that the system itself shows: it may be idle
+// again. insistOnBoot leaves the resource as it was read last.
 //
 // Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro; issue 81 of
 // github.com/ironcore-dev/metal-operator, for the iDRAC.
 func (r *redfishConnection) insistOnBoot(
-	ctx context.Context, settings resource, wanted boot, contradiction func(shown boot) error,
-) (resource, error) {
+	ctx context.Context, settings *bootResource, wanted boot, contradiction func(shown boot) error,
+) error {
 	for first := true; ; first = false {
 		raw, a, err := r.client.Get(ctx, settings.answer.Request.Path)
 		if r.client.Refused() {
-			return settings, err
+			return err
 		}
 		shown, unread := resource{raw: raw}.boot()
 		if err != nil || unread != nil || contradiction(shown) == nil {
-			return settings, nil
+			return nil
 		}
 		settings.raw, settings.answer = raw, a
+		if other := settings.other(); other == settings.system && r.shows(ctx, other, wanted) {
+			return nil
+		}
 		failed := failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
 			wanted.Enabled, wanted.Mode, shown.Enabled, shown.Mode)
 		failed.Cause = contradiction(shown)
 		if !first {
-			return settings, failed
+			return failed
 		}
 		if _, refused := r.changeBoot(ctx, settings, true, wanted, wanted); refused != nil {
 			failed.Text += "; then " + refused.Error()
 		}
 		if r.client.Refused() || !again.After(ctx, r.pause, 1, failed) {
-			return settings, failed
+			return failed
 		}
 	}
+}
+
+// shows reports whether a resource has a boot override.
+func (r *redfishConnection) shows(ctx context.Context, path string, wanted boot) bool {
+	raw, _, err := r.client.Get(ctx, path)
+	shown, unread := resource{raw: raw}.boot()
+	return err == nil && unread == nil && shown.Target != nil && *shown.Target == *wanted.Target && shown.Enabled == wanted.Enabled &&
+		(wanted.Mode == "" || shown.Mode == "" || shown.Mode == wanted.Mode)
 }
 
 const errDropped = failure.Reason("the BMC has dropped the boot override")
@@ -229,23 +242,59 @@ var transient = []int{
 	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
-// a property that was not sent.
-func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, needsWhole bool, some, whole boot) (*redfish.Answer, error) {
+// changeBoot changes some properties of the boot override, or all where the BMC needs them. If it is read-only in the
+// resource, changeBoot changes the other one of system and settings object, which then is the resource.
+//
+// Source: pull request 461 of github.com/bmc-toolbox/bmclib, for an iDRAC 10; issue 144 of
+// github.com/DMTF/Redfish-Tacklebox, for firmware of AMI.
+func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, needsWhole bool, some, whole boot) (*redfish.Answer, error) {
 	if needsWhole {
 		some = whole
 	}
-	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some}, transient...)
+	a, err := r.patchBoot(ctx, at.resource, some, whole)
+	if a == nil || !isReadOnly(a) {
+		return a, err
+	}
+	var other resource
+	var unread error
+	if other.raw, other.answer, unread = r.client.Get(ctx, at.other()); unread != nil {
+		return a, err
+	}
+	if now, _ := other.boot(); some.Target != nil && now.Enabled != whole.Enabled { // of another type, it has another value
+		some.Enabled = whole.Enabled
+	}
+	there, refused := r.patchBoot(ctx, other, some, whole)
+	if refused != nil {
+		return a, err
+	}
+	at.resource = other
+	return there, nil
+}
+
+// isReadOnly reports whether a refusal says that the resource, or a property of it, cannot be changed there.
+func isReadOnly(a *redfish.Answer) bool {
+	says := func(text string) bool { return bytes.Contains(a.Body, []byte(text)) }
+	return a.Status == http.StatusMethodNotAllowed ||
+		a.Status == http.StatusBadRequest && (says("PropertyNotWritable") || says("OperationSupportedInFutureStateURI"))
+}
+
+// patchBoot sends some properties of the boot override, and all after a refusal for the want of others.
+func (r *redfishConnection) patchBoot(ctx context.Context, at resource, some, whole boot) (*redfish.Answer, error) {
+	a, err := r.client.Patch(ctx, at.answer, map[string]boot{"Boot": some}, transient...)
 	if a == nil || a.Status != http.StatusBadRequest || !some.lacks(a.Body) {
 		return a, err
 	}
-	return r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": whole}, transient...)
+	return r.client.Patch(ctx, at.answer, map[string]boot{"Boot": whole}, transient...)
 }
 
-// lacks reports whether a refusal names a property that was not sent.
+// isMode reports whether there is a boot mode alone.
+func (b boot) isMode() bool { return b.Mode != "" && b.Target == nil && b.Enabled == "" }
+
+// lacks reports whether a refusal names a property that was not sent. The refusal of a boot mode alone counts as one:
+// blades of Supermicro accept none.
 func (b boot) lacks(refusal []byte) bool {
 	names := func(property string) bool { return bytes.Contains(refusal, []byte("BootSourceOverride"+property)) }
-	return b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
+	return b.isMode() || b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
 }
 
 // checkBoot returns the system's word for the target of a device, and the supported values of

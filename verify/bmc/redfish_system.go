@@ -5,6 +5,7 @@ package bmc
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
@@ -38,23 +39,42 @@ func hasTarget(b boot) bool { return b.Target != nil }
 
 func hasMode(b boot) bool { return b.Mode != "" }
 
+// bootResource is a resource in which the boot override of a system is changed.
+type bootResource struct {
+	resource
+	system, settings string // the paths of the system and of its settings object
+}
+
+// other returns the path of the other one of system and settings object.
+func (b bootResource) other() string {
+	if b.answer.Request.Path == b.system {
+		return b.settings
+	}
+	return b.system
+}
+
 // bootSettings returns the resource in which a property of a system's boot override is changed: its settings object if
-// that has the property, otherwise the system.
+// that has the property, otherwise the system. A settings object without a link is where firmware of AMI has it.
 //
-// Source: set_system_boot_options in sushy/resources/system/system.py.
-func (r *redfishConnection) bootSettings(ctx context.Context, system resource, has func(boot) bool) (settings resource, err error) {
+// Source: set_system_boot_options in sushy/resources/system/system.py; issue 144 of
+// github.com/DMTF/Redfish-Tacklebox.
+func (r *redfishConnection) bootSettings(ctx context.Context, system resource, has func(boot) bool) (bootResource, error) {
 	var to struct{ SettingsObject redfish.Link }
 	_ = system.raw.Get("@Redfish.Settings", &to) // of another type, it leads nowhere
-	path, err := r.client.Follow(system.answer.Request.Path, to.SettingsObject.ID)
+	at := bootResource{resource: system, system: system.answer.Request.Path}
+	path, err := r.client.Follow(at.system, to.SettingsObject.ID)
 	if err != nil {
-		return system, nil
+		at.settings = strings.TrimSuffix(at.system, "/") + "/SD"
+		return at, nil
 	}
+	at.settings = path
+	var settings resource
 	settings.raw, settings.answer, _ = r.client.Get(ctx, path) // one that cannot be read has no boot override
 	if lost := r.client.Lost(); lost != nil {
-		return settings, lost
+		return at, lost
 	}
-	if boot, malformed := settings.boot(); malformed != nil || !has(boot) {
-		return system, nil
+	if boot, malformed := settings.boot(); malformed == nil && has(boot) {
+		at.resource = settings
 	}
-	return settings, nil
+	return at, nil
 }

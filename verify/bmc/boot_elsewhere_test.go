@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// A BMC takes the boot override in the system or in its settings object, and not always where it shows it: an iDRAC 10,
+// and firmware of AMI.
+func TestABootOverrideThatIsReadOnlyIsSetInTheOtherResource(t *testing.T) {
+	const (
+		settings = systemPath + "/SD"
+		readOnly = "Base.1.12.PropertyNotWritable"
+		future   = `{"error": {"@Message.ExtendedInfo": [{"MessageId": "Ami.1.0.OperationSupportedInFutureStateURI"}]}}`
+	)
+	refuse := func(path string, status int, message string) bmctest.Fault {
+		do := new(refusing).effect(func(*http.Request, string) (int, string) { return status, message })
+		return bmctest.Fault{On: path, Method: http.MethodPatch, Do: do}
+	}
+	unlinked := bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")}
+	idle := bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")}
+	unread := bmctest.Fault{On: settings, Do: bmctest.Status(http.StatusInternalServerError)}
+	shown := bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.Property("Boot",
+		map[string]any{"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"})}
+	none, inSystem, inSettings := bmctest.Profile{}, bmctest.Profile{Settings: "SD"}, bmctest.Profile{Settings: "SD", BootInSettings: true}
+	for name, test := range map[string]struct {
+		profile bmctest.Profile
+		faults  []bmctest.Fault
+		paths   []string // of the requests
+		ok      bool
+	}{
+		"an iDRAC":             {inSettings, []bmctest.Fault{idle, refuse(systemPath, 400, readOnly)}, []string{systemPath, settings}, true},
+		"a method":             {inSettings, []bmctest.Fault{idle}, []string{systemPath, settings}, true},
+		"AMI, without a link":  {inSettings, []bmctest.Fault{unlinked, refuse(systemPath, 400, future)}, []string{systemPath, settings}, true},
+		"the settings refuse":  {inSystem, []bmctest.Fault{shown, refuse(settings, 400, readOnly)}, []string{settings, systemPath}, true},
+		"there is no other":    {none, []bmctest.Fault{refuse(systemPath, 405, "a")}, []string{systemPath}, false},
+		"another refusal":      {inSettings, []bmctest.Fault{idle, refuse(systemPath, 400, "other")}, []string{systemPath}, false},
+		"an unreadable object": {inSettings, []bmctest.Fault{unread, refuse(systemPath, 400, readOnly)}, []string{systemPath}, false},
+		"neither takes it": {inSystem, []bmctest.Fault{shown, refuse(settings, 405, "a"), refuse(systemPath, 400, "b")},
+			[]string{settings, systemPath}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, server := profileDriver(t, test.profile, test.faults...)
+			err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+			var paths []string
+			for _, asked := range server.Requests() {
+				if asked.Method == http.MethodPatch {
+					paths = append(paths, asked.Path)
+				}
+			}
+			require.Equal(t, test.paths, paths)
+			if !test.ok {
+				require.Error(t, err)
+				require.NotContains(t, err.Error(), "400 Bad Request b", "the first refusal tells why")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "Pxe Once UEFI", server.Boot("1"))
+		})
+	}
+}
+
+func TestABootModeIsSetInTheOtherResource(t *testing.T) {
+	idle := bmctest.Fault{On: systemPath + "/SD", Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")}
+	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, idle)
+	require.NoError(t, d.SetBootMode(t.Context(), "node", "bios"))
+	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
+}
+
+// Firmware of AMI shows a boot override in the system, and its settings object is idle again.
+func TestAnIdleSettingsObjectContradictsNoBootOverride(t *testing.T) {
+	shows := func(path, target, enabled, mode string) bmctest.Fault {
+		return bmctest.Fault{On: path, Method: http.MethodGet, Do: changeObject("boot", func(o map[string]any) {
+			o["Boot"] = map[string]any{"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": enabled, "BootSourceOverrideMode": mode}
+		})}
+	}
+	for _, test := range []struct {
+		target, enabled, mode string // of the system
+		persistent            bool
+		err                   error
+	}{
+		{"Pxe", "Once", "UEFI", false, nil}, {"Pxe", "Continuous", "UEFI", true, nil},
+		{"Pxe", "Disabled", "UEFI", false, verify.Protocol}, {"Hdd", "Once", "UEFI", false, verify.Protocol},
+		{"Pxe", "Continuous", "UEFI", false, verify.Protocol},
+	} {
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
+			shows(systemPath, test.target, test.enabled, test.mode), shows(systemPath+"/SD", "None", "Disabled", "UEFI"))
+		require.ErrorIs(t, d.SetBootDevice(t.Context(), "node", "pxe", test.persistent), test.err, test)
+		if test.err == nil {
+			require.Equal(t, 1, count(server, "PATCH", systemPath+"/SD"), test)
+		}
+	}
+}
+
+// Blades of Supermicro accept no boot mode alone.
+func TestABootModeThatIsRefusedAloneIsSentWithTheBootDevice(t *testing.T) {
+	var seen refusing
+	d, _ := profileDriver(t, bmctest.Supermicro(), bmctest.Fault{On: systemPath, Method: http.MethodPatch,
+		Do: seen.effect(func(_ *http.Request, body string) (int, string) {
+			if !strings.Contains(body, "Target") {
+				return 400, "The value UEFI for the property BootSourceOverrideMode is not in the list of acceptable values."
+			}
+			return 0, ""
+		})})
+	require.NoError(t, d.SetBootMode(t.Context(), "node", "bios"))
+	require.Equal(t, []string{`{"Boot":{"BootSourceOverrideMode":"Legacy"}}`,
+		`{"Boot":{"BootSourceOverrideTarget":"None","BootSourceOverrideEnabled":"Disabled","BootSourceOverrideMode":"Legacy"}}`}, seen.bodies)
+}
