@@ -36,9 +36,9 @@ type Config struct {
 	RedfishPort, IPMIPort int
 
 	// RootCAs are the authorities that may sign the BMC's certificate; nil stands for the system's. A BMC that refuses a
-	// TLS handshake is offered RSA key exchange in a second one, since some BMCs have TLS 1.2 with it alone. Their
-	// certificates are verified, too, but there is no forward secrecy: who records the connection and learns the BMC's key
-	// later can read the password.
+	// TLS handshake is offered RSA key exchange in a second one, and then until the session ends, since some BMCs have TLS
+	// 1.2 with it alone. Their certificates are verified, too, but there is no forward secrecy: who records the connection
+	// and learns the BMC's key later can read the password.
 	RootCAs *x509.CertPool
 	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in hexadecimal, colons allowed, as openssl
 	// prints it. The certificate's authority, name and dates are then not checked.

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // Some BMCs have cipher suites with RSA key exchange alone, such as H3C's. The server chooses the suite: one that has
@@ -65,4 +67,44 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 			require.ErrorIs(t, err, verify.TLS, "the certificate is verified")
 		})
 	}
+}
+
+// A BMC that has used RSA is offered it at once while its connection is kept, and not by the next one.
+func TestRSAKeyExchangeIsOfferedAtOnceInTheConnectionThatNeededIt(t *testing.T) {
+	const rsa = tls.TLS_RSA_WITH_AES_256_GCM_SHA384
+	var offers []bool // by handshake: whether RSA was offered
+	var mu sync.Mutex
+	front := httptest.NewUnstartedServer(&fuzzedBMC{})
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	front.Config.SetKeepAlivesEnabled(false)
+	front.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{rsa}}
+	front.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		offers = append(offers, slices.Contains(hello.CipherSuites, rsa))
+		return nil, nil
+	}
+	front.StartTLS()
+	defer front.Close()
+	config := configOfServer(front)
+	config.SystemID = "1"
+	kept := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	for _, want := range []int{1, 0} {
+		_, err := kept.PowerState(t.Context(), "node")
+		require.NoError(t, err)
+		mu.Lock()
+		refused := 0
+		for _, offered := range offers {
+			if !offered {
+				refused++
+			}
+		}
+		require.Equal(t, want, refused, "%v", offers)
+		require.NotEmpty(t, offers, "each request has a handshake")
+		offers = nil
+		mu.Unlock()
+	}
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.False(t, offers[0])
 }

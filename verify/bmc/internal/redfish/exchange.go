@@ -26,6 +26,7 @@ type exchanger struct {
 	origin string // scheme and host of URLs
 	budget budget
 	wire   *wire // the open wire; nil if there is none
+	rsa    bool  // the last wire has RSA key exchange, see dial
 }
 
 // Request is a request before it is sent.
@@ -117,7 +118,7 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64
 		}
 	}
 	var err error
-	if e.wire, err = dial(ctx, e.config.Address, e.config.TLS, &e.budget); err != nil {
+	if e.wire, err = e.dial(ctx); err != nil {
 		return nil, err
 	}
 	return e.over(ctx, req, limit)

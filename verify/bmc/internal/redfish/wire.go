@@ -14,6 +14,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/verify"
@@ -35,18 +36,16 @@ var errHeader = failure.Reason(fmt.Sprintf("the header of an answer is longer th
 // be asked.
 type wire struct {
 	conn   net.Conn
+	suite  uint16 // the cipher suite
 	budget *budget
 	ahead  int64 // bytes that may still be read until the header is complete
 	reader *bufio.Reader
 }
 
-// rsaSuites returns Go's cipher suites for TLS 1.2, and those with RSA key exchange.
-func rsaSuites() (suites []uint16) {
-	for _, suite := range tls.CipherSuites() {
-		suites = append(suites, suite.ID)
-	}
-	return append(suites, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
-		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
+// rsaSuites are the cipher suites with RSA key exchange that are offered.
+var rsaSuites = []uint16{
+	tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA,
 }
 
 // hasNoSuite reports whether the other side has refused a handshake by the alert handshake_failure (RFC 5246, section
@@ -57,25 +56,31 @@ func hasNoSuite(err error) bool {
 	return errors.As(err, &operation) && operation.Op == "remote error" && operation.Err.Error() == handshakeFailure.Error()
 }
 
-// dial opens a wire to a host. Some BMCs have cipher suites with RSA key exchange alone. Which suite is used is the
-// BMC's choice, and RSA has no forward secrecy: so RSA is only offered in a second handshake, to a BMC that has refused
-// one without it.
-func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
-	w, err := dialOnce(ctx, host, config, b)
-	if !hasNoSuite(err) {
-		return w, err
+// dial opens a wire. Some BMCs have cipher suites with RSA key exchange alone. Which suite is used is the BMC's choice,
+// and RSA has no forward secrecy: so RSA is only offered in a second handshake, to a BMC that has refused one without
+// it, and then in the first one as long as the BMC uses it.
+func (e *exchanger) dial(ctx context.Context) (w *wire, err error) {
+	if !e.rsa {
+		if w, err = e.dialOnce(ctx, e.config.TLS); !hasNoSuite(err) {
+			return w, err
+		}
 	}
-	config = config.Clone()
-	config.CipherSuites = rsaSuites()
-	return dialOnce(ctx, host, config, b)
+	config := e.config.TLS.Clone()
+	config.CipherSuites = slices.Clone(rsaSuites)
+	for _, suite := range tls.CipherSuites() {
+		config.CipherSuites = append(config.CipherSuites, suite.ID)
+	}
+	w, err = e.dialOnce(ctx, config)
+	e.rsa = err == nil && slices.Contains(rsaSuites, w.suite)
+	return w, err
 }
 
-func dialOnce(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+func (e *exchanger) dialOnce(ctx context.Context, config *tls.Config) (*wire, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", e.config.Address)
 	if err != nil {
 		return nil, err
 	}
-	conn := tls.Client(&meteredConn{Conn: raw, budget: b}, config)
+	conn := tls.Client(&meteredConn{Conn: raw, budget: &e.budget}, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		if wasCut(err) {
@@ -83,7 +88,7 @@ func dialOnce(ctx context.Context, host string, config *tls.Config, b *budget) (
 		}
 		return nil, err
 	}
-	w := &wire{conn: conn, budget: b}
+	w := &wire{conn: conn, suite: conn.ConnectionState().CipherSuite, budget: &e.budget}
 	w.reader = bufio.NewReader(w)
 	return w, nil
 }
