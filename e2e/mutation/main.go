@@ -172,7 +172,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	defer lab.close()
-	report := &report{out: out, verbose: *verbose, listed: listed, counts: map[string]*counts{}}
+	report := &report{out: out, verbose: *verbose, listed: listed, counts: map[string]map[outcome]int{}}
 	if err := lab.tryListed(ctx, chosen, *workers, listed, report.add); err != nil {
 		return err
 	}

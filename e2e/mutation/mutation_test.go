@@ -214,7 +214,7 @@ func TestTheReportIsAnErrorIfOutcomesContradictTheList(t *testing.T) {
 		{unviable, true, errOutOfDate},
 	} {
 		var out strings.Builder
-		r := &report{out: &out, listed: map[string]string{}, counts: map[string]*counts{}}
+		r := &report{out: &out, listed: map[string]string{}, counts: map[string]map[outcome]int{}}
 		if test.listed {
 			r.listed[m.String()] = "a reason"
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -14,41 +15,32 @@ import (
 type report struct {
 	out     io.Writer
 	verbose bool
-	listed  map[string]string // reasons, by the mutant's String
-	counts  map[string]*counts
+	listed  map[string]string          // reasons, by the mutant's String
+	counts  map[string]map[outcome]int // of mutants, by package
 	errs    []error
 }
 
-// counts are the numbers of mutants of one package, by outcome.
-type counts struct{ killed, timedOut, equivalent, lived, uncovered, unviable int }
+// columns are the outcomes in the order of the printed table. A listed mutant that lives is equivalent.
+var columns = []outcome{killed, timedOut, harmless, lived, uncovered, unviable}
+
+const harmless outcome = "equivalent"
 
 func (r *report) add(m mutant, o outcome) {
 	folder := path.Dir(m.file)
 	if r.counts[folder] == nil {
-		r.counts[folder] = &counts{}
+		r.counts[folder] = map[outcome]int{}
 	}
-	c := r.counts[folder]
 	_, listed := r.listed[m.String()]
+	counted := o
 	switch {
 	case o.isAlive() && listed:
-		c.equivalent++
-	case o == lived:
-		c.lived++
-	case o == uncovered:
-		c.uncovered++
-	case o == killed:
-		c.killed++
-	case o == timedOut:
-		c.timedOut++
-	case o == unviable:
-		c.unviable++
-	}
-	switch {
-	case o.isAlive() && !listed:
+		counted = harmless
+	case o.isAlive():
 		r.complain(errLived, m, o)
-	case !o.isAlive() && listed:
+	case listed:
 		r.complain(errOutOfDate, m, o)
 	}
+	r.counts[folder][counted]++
 	if r.verbose {
 		fmt.Fprintf(r.out, "%-11s %s\n", o, m)
 	}
@@ -59,22 +51,25 @@ func (r *report) complain(why error, m mutant, o outcome) {
 	if !r.verbose {
 		fmt.Fprintf(r.out, "%-11s %s\n", o, m)
 	}
-	for _, err := range r.errs {
-		if err == why {
-			return
-		}
+	if !slices.Contains(r.errs, why) {
+		r.errs = append(r.errs, why)
 	}
-	r.errs = append(r.errs, why)
 }
 
 // end prints the counts and returns the recorded errors.
 func (r *report) end() error {
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "killed\ttimed out\tequivalent\tlived\tnot covered\tnot viable\t")
+	for _, o := range columns {
+		fmt.Fprintf(table, "%s\t", o)
+	}
+	fmt.Fprintln(table)
 	for _, t := range targets {
 		for _, folder := range t.code {
 			if c := r.counts[folder]; c != nil {
-				fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.killed, c.timedOut, c.equivalent, c.lived, c.uncovered, c.unviable, folder)
+				for _, o := range columns {
+					fmt.Fprintf(table, "%d\t", c[o])
+				}
+				fmt.Fprintf(table, "  %s\n", folder)
 			}
 		}
 	}
