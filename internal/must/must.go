@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must ends a check at its first error, as FailNow ends a test, for checks that are no tests: a function that
-// checks in many steps calls [OK], [Get] and [Failf], and its caller gets the error from [Catch]. They panic, so that
-// deferred functions run. Each goroutine needs a Catch of its own.
+// Package must ends a script of many steps at its first error, as FailNow ends a test: a check, a measurement or a
+// simulation that is no test calls [OK], [Get] and [Failf], and its caller gets the error from [Catch]. They panic, so
+// that deferred functions run. Each goroutine needs a Catch of its own.
 package must
 
 import (
