@@ -19,78 +19,47 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // release clones the repository into dir, commits the texts of the release and the release, and tags its modules. It
 // returns the tags. On failure dir may hold an unfinished clone.
-func release(ctx context.Context, repository, version, dir string) ([]string, error) {
+func release(ctx context.Context, repository, version, dir string) (tags []string, err error) {
 	if semver.Canonical(version) != version || semver.Build(version) != "" {
 		return nil, fmt.Errorf("version %q is not of the form v1.2.3", version)
 	}
 	if semver.Compare(version, "v2.0.0-0") >= 0 {
 		return nil, fmt.Errorf("version %s: a major version above 1 needs other module paths", version)
 	}
-	repository, err := filepath.Abs(repository)
-	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
-	// git clone refuses a folder that is not empty.
-	head, err := command(ctx, repository, nil, "git", "rev-parse", "HEAD")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := command(ctx, repository, nil, "git", "clone", "--quiet", "--no-checkout", "--no-tags", repository, dir); err != nil {
-		return nil, err
-	}
-	if _, err := command(ctx, dir, nil, "git", "checkout", "--quiet", "-B", "main", strings.TrimSpace(head)); err != nil {
-		return nil, err
-	}
-	if err := writeTexts(ctx, dir, version, time.Now().UTC()); err != nil {
-		return nil, err
-	}
-	return tag(ctx, dir, version)
+	err = must.Catch(func() {
+		repository, dir := must.Get(filepath.Abs(repository)), must.Get(filepath.Abs(dir))
+		// git clone refuses a folder that is not empty.
+		head := must.Get(command(ctx, repository, nil, "git", "rev-parse", "HEAD"))
+		must.Get(command(ctx, repository, nil, "git", "clone", "--quiet", "--no-checkout", "--no-tags", repository, dir))
+		must.Get(command(ctx, dir, nil, "git", "checkout", "--quiet", "-B", "main", strings.TrimSpace(head)))
+		must.OK(writeTexts(ctx, dir, version, time.Now().UTC()))
+		tags = tag(ctx, dir, version)
+	})
+	return tags, err
 }
 
 // tag makes the release commit in the clone, and its tags. A module's go.sum needs the
 // hashes of the modules that it requires. The go command computes them from a first tag,
 // which moves to the release commit when all modules are done.
-func tag(ctx context.Context, dir, version string) ([]string, error) {
-	git := func(args ...string) error {
-		_, err := command(ctx, dir, nil, "git", args...)
-		return err
-	}
-	base, err := command(ctx, dir, nil, "git", "rev-parse", "HEAD")
-	if err != nil {
-		return nil, err
-	}
-	listed, err := command(ctx, dir, nil, "git", "ls-files", "go.mod", "*/go.mod", ":!:.ci")
-	if err != nil {
-		return nil, err
-	}
-	all, err := readModules(dir, strings.Fields(listed))
-	if err != nil {
-		return nil, err
-	}
-	public, err := published(all)
-	if err != nil {
-		return nil, err
-	}
-	cache, err := os.MkdirTemp("", "release")
-	if err != nil {
-		return nil, err
-	}
+func tag(ctx context.Context, dir, version string) (tags []string) {
+	git := func(args ...string) string { return must.Get(command(ctx, dir, nil, "git", args...)) }
+	base := git("rev-parse", "HEAD")
+	all := must.Get(readModules(dir, strings.Fields(git("ls-files", "go.mod", "*/go.mod", ":!:.ci"))))
+	public := must.Get(published(all))
+	cache := must.Get(os.MkdirTemp("", "release"))
 	defer os.RemoveAll(cache)
 
 	root := all[slices.IndexFunc(all, func(u goModule) bool { return u.folder == "." })].path()
 	fetched := make(map[string]sums)
 	for _, u := range all {
 		if !contains(public, u) {
-			if err := write(dir, u, all, version, nil, false); err != nil {
-				return nil, err
-			}
+			write(dir, u, all, version, nil, false)
 		}
 	}
 	for _, u := range public {
@@ -98,73 +67,46 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 		for _, r := range u.closure(all) {
 			required = append(required, fetched[r.path()])
 		}
-		if err := write(dir, u, all, version, required, true); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(
-			git("add", "--all"),
-			git("commit", "--quiet", "--allow-empty", "--message", u.tag(version)),
-			git("tag", u.tag(version)),
-		); err != nil {
-			return nil, err
-		}
-		if fetched[u.path()], err = download(ctx, dir, cache, root, u.path(), version); err != nil {
-			return nil, err
-		}
+		write(dir, u, all, version, required, true)
+		git("add", "--all")
+		git("commit", "--quiet", "--allow-empty", "--message", u.tag(version))
+		git("tag", u.tag(version))
+		fetched[u.path()] = download(ctx, dir, cache, root, u.path(), version)
 	}
-	if err := errors.Join(
-		git("reset", "--quiet", "--soft", strings.TrimSpace(base)),
-		git("commit", "--quiet", "--message", "Release "+version),
-	); err != nil {
-		return nil, err
-	}
-	var tags []string
+	git("reset", "--quiet", "--soft", strings.TrimSpace(base))
+	git("commit", "--quiet", "--message", "Release "+version)
 	for _, u := range public {
-		if err := git("tag", "--force", "--annotate", "--message", u.path()+" "+version, u.tag(version)); err != nil {
-			return nil, err
-		}
+		git("tag", "--force", "--annotate", "--message", u.path()+" "+version, u.tag(version))
 		tags = append(tags, u.tag(version))
 	}
-	return tags, nil
+	return tags
 }
 
 // write writes the go.mod of a module with pinned versions, and adds hashes to its go.sum.
-func write(dir string, u goModule, all []goModule, version string, required []sums, published bool) error {
-	if err := u.pin(all, version, published); err != nil {
-		return err
-	}
+func write(dir string, u goModule, all []goModule, version string, required []sums, published bool) {
+	must.OK(u.pin(all, version, published))
 	folder := filepath.Join(dir, u.folder)
-	if err := os.WriteFile(filepath.Join(folder, "go.mod"), modfile.Format(u.file.Syntax), 0o644); err != nil {
-		return err
-	}
+	must.OK(os.WriteFile(filepath.Join(folder, "go.mod"), modfile.Format(u.file.Syntax), 0o644))
 	if len(required) == 0 {
-		return nil
+		return
 	}
 	name := filepath.Join(folder, "go.sum")
 	old, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if !errors.Is(err, fs.ErrNotExist) {
+		must.OK(err)
 	}
 	added, err := addSums(string(old), required)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return os.WriteFile(name, []byte(added), 0o644)
+	must.OKf(err, "%s", name)
+	must.OK(os.WriteFile(name, []byte(added), 0o644))
 }
 
 // download has the go command fetch a module from the tags in dir, and returns its hashes.
-func download(ctx context.Context, dir, cache, root, modulePath, version string) (sums, error) {
+func download(ctx context.Context, dir, cache, root, modulePath, version string) (s sums) {
 	env := append(fetchFrom(dir, root), "GOWORK=off", "GOFLAGS=-modcacherw", "GOPRIVATE=*", "GOPROXY=direct",
 		"GOMODCACHE="+filepath.Join(cache, "mod"))
-	out, err := command(ctx, cache, env, "go", "mod", "download", "-json", modulePath+"@"+version)
-	if err != nil {
-		return sums{}, err
-	}
-	var s sums
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		return sums{}, fmt.Errorf("go mod download %s: %w", modulePath, err)
-	}
-	return s, nil
+	out := must.Get(command(ctx, cache, env, "go", "mod", "download", "-json", modulePath+"@"+version))
+	must.OKf(json.Unmarshal([]byte(out), &s), "go mod download %s", modulePath)
+	return s
 }
 
 // fetchFrom is the environment in which git reads the repository of a root module from dir.
