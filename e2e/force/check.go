@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -60,7 +61,7 @@ const restarted = "power on"
 var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
 
 // check applies the rules to the history.
-func (r *run) check() (figures, error) {
+func (r *run) check() figures {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
 	h := &history.History{
@@ -68,26 +69,16 @@ func (r *run) check() (figures, error) {
 		Machines: map[string]history.Machine{}, Given: r.attacks.tokens(),
 	}
 	for _, m := range r.machines.all {
-		var err error
-		if h.Machines[m.node], err = m.history(); err != nil {
-			return r.figures(), err
-		}
+		h.Machines[m.node] = must.Get(m.history())
 	}
 	for _, v := range victims {
 		h.Machines[v.node] = history.Machine{Deserted: true}
 	}
 	for _, p := range r.cluster.conductors {
-		operations, err := operations(r.cluster.dir, p.name, end)
-		if err != nil {
-			return r.figures(), err
-		}
-		h.Operations = append(h.Operations, operations...)
+		h.Operations = append(h.Operations, must.Get(operations(r.cluster.dir, p.name, end))...)
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
 	}
-	passwords, err := passwordsIn(r.cluster.dir)
-	if err != nil {
-		return r.figures(), err
-	}
+	passwords := must.Get(passwordsIn(r.cluster.dir))
 	f := r.figures()
 	f.cleanings, f.deployments = h.Installations()
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
@@ -100,5 +91,5 @@ func (r *run) check() (figures, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.findings = slices.Concat(r.findings, r.attacks.findings(), passwords, r.recorder.findings, portFindings(r.recorder.ports), h.Check())
-	return f, nil
+	return f
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 var (
@@ -49,35 +49,18 @@ type cluster struct {
 	fail       func(error) // called for a process that ended by itself
 }
 
-// newCluster starts the processes of a cluster, with their files in dir.
-func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (_ *cluster, err error) {
-	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
-	defer func() {
-		if err != nil {
-			c.stop()
-		}
-	}()
-	program := filepath.Join(dir, "conductor")
-	hash, err := bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost)
-	if err != nil {
-		return nil, err
-	}
-	users := os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600)
-	if err := errors.Join(build.Ironstate(ctx, program), users); err != nil {
-		return nil, err
-	}
+// start starts the processes of the cluster.
+func (c *cluster) start(ctx context.Context, config config) {
+	program := filepath.Join(c.dir, "conductor")
+	hash := must.Get(bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost))
+	must.OK(os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600))
+	must.OK(build.Ironstate(ctx, program))
 	c.store = config.store(c)
-	if err := c.store.start(ctx); err != nil {
-		return nil, err
-	}
+	c.store.start(ctx)
 	for _, name := range conductorNames {
-		flags, err := c.store.flags(name)
-		if err != nil {
-			return nil, err
-		}
-		c.addConductor(program, name, flags...)
+		c.addConductor(program, name, c.store.flags(name)...)
 	}
-	return c, together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) })
+	must.OK(together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) }))
 }
 
 // users returns the path of the conductors' file of users.

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -38,7 +39,7 @@ type etcdServers struct{ *cluster }
 func newEtcdServers(c *cluster) store { return etcdServers{c} }
 
 // start implements [store]. There is a link from each server to each.
-func (c etcdServers) start(ctx context.Context) error {
+func (c etcdServers) start(ctx context.Context) {
 	var members []string
 	addresses := map[string]*address{}
 	for _, name := range serverNames {
@@ -56,10 +57,7 @@ func (c etcdServers) start(ctx context.Context) error {
 			l := newLink()
 			links, proxy.links[peerHost(other)] = append(links, l), l
 		}
-		url, err := proxy.serve(c.network)
-		if err != nil {
-			return err
-		}
+		url := must.Get(proxy.serve(c.network))
 		config := serverConfig{
 			Name: name, Dir: filepath.Join(c.dir, name), Cluster: strings.Join(members, ","), Peer: "http://" + peerHost(name) + ":2380",
 		}
@@ -74,37 +72,25 @@ func (c etcdServers) start(ctx context.Context) error {
 		}
 		c.servers, c.toPeer = append(c.servers, s), append(c.toPeer, links)
 	}
-	return together(c.servers, func(s *serverProcess) error { return s.process.start(ctx) })
+	must.OK(together(c.servers, func(s *serverProcess) error { return s.process.start(ctx) }))
 }
 
 // flags implements [store]. There is a link from the conductor to each server.
-func (c etcdServers) flags(string) ([]string, error) {
+func (c etcdServers) flags(string) []string {
 	links := c.newLinks()
-	urls, err := c.endpoints(links)
 	c.toServer = append(c.toServer, links)
-	return []string{"-etcd", strings.Join(urls, ",")}, err
+	return []string{"-etcd", strings.Join(c.endpoints(links), ",")}
 }
 
 // dial implements [store].
-func (c etcdServers) dial() (storeLog, error) {
-	urls, err := c.endpoints(c.newLinks())
-	if err != nil {
-		return nil, err
-	}
-	return dialEtcd(urls)
-}
+func (c etcdServers) dial() storeLog { return dialEtcd(c.endpoints(c.newLinks())) }
 
 // endpoints returns URLs that lead to the servers through the links, one link per server.
-func (c etcdServers) endpoints(links []*link) ([]string, error) {
-	var urls []string
+func (c etcdServers) endpoints(links []*link) (urls []string) {
 	for i, s := range c.servers {
-		at, err := c.network.forward(links[i], s.clients)
-		if err != nil {
-			return nil, err
-		}
-		urls = append(urls, "http://"+at)
+		urls = append(urls, "http://"+must.Get(c.network.forward(links[i], s.clients)))
 	}
-	return urls, nil
+	return urls
 }
 
 // newLinks returns a link to each server.
@@ -126,57 +112,46 @@ type embeddedEtcd struct {
 func newEmbeddedEtcd(c *cluster) store { return &embeddedEtcd{cluster: c} }
 
 // start implements [store]. It finds the addresses of the servers, which start with their conductors.
-func (c *embeddedEtcd) start(context.Context) error {
+func (c *embeddedEtcd) start(context.Context) {
 	var peers []string
 	for _, name := range conductorNames {
-		at, err := free()
-		if err != nil {
-			return err
-		}
-		peers = append(peers, name+"=http://"+at)
+		peers = append(peers, name+"=http://"+free())
 	}
 	c.peers = strings.Join(peers, ",")
-	return nil
 }
 
 // flags implements [store].
-func (c *embeddedEtcd) flags(name string) ([]string, error) {
-	at, err := free()
-	if err != nil {
-		return nil, err
-	}
-	url := "http://" + at
+func (c *embeddedEtcd) flags(name string) []string {
+	url := "http://" + free()
 	c.urls = append(c.urls, url)
-	return []string{"-cluster", c.peers, "-cluster-client", url, "-data", filepath.Join(c.dir, "data-"+name)}, nil
+	return []string{"-cluster", c.peers, "-cluster-client", url, "-data", filepath.Join(c.dir, "data-"+name)}
 }
 
 // dial implements [store].
-func (c *embeddedEtcd) dial() (storeLog, error) { return dialEtcd(c.urls) }
+func (c *embeddedEtcd) dial() storeLog { return dialEtcd(c.urls) }
 
 // free returns an address on which no process listens. Its port is below the ephemeral
 // ports, because a restarted server needs the same port again.
-func free() (string, error) {
+func free() string {
 	for {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		if err != nil {
-			return "", err
-		}
-		return l.Addr().String(), l.Close()
+		must.OK(err)
+		must.OK(l.Close())
+		return l.Addr().String()
 	}
 }
 
 // dialEtcd connects to the log of etcd servers.
-func dialEtcd(urls []string) (storeLog, error) {
-	client, err := clientv3.New(clientv3.Config{
+func dialEtcd(urls []string) storeLog {
+	return etcdLog{must.Get(clientv3.New(clientv3.Config{
 		Endpoints: urls, Logger: zap.NewNop(), DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 3 * time.Second,
 		})},
-	})
-	return etcdLog{client}, err
+	}))}
 }
 
 // etcdLog is the log of etcd servers.

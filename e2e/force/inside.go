@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -30,20 +31,13 @@ type insider struct {
 	turns int     // the number of attacks so far
 }
 
-// victimBMCs starts a BMC for each victim, of a machine that boots nothing.
-func victimBMCs() (all []*bmctest.Redfish, err error) {
-	for i := range victims {
-		one, err := bmctest.NewRedfish(bmctest.RedfishConfig{
-			Systems:     []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{fmt.Sprintf("52:54:00:ff:00:%02x", i)}}}},
-			Users:       map[string]secret.Text{bmctest.DefaultUser: secret.New(hiddenPassword)},
-			MaxSessions: maxSessions,
-		})
-		if err != nil {
-			return nil, errors.Join(err, closeBMCs(all))
-		}
-		all = append(all, one)
-	}
-	return all, nil
+// victimBMC starts the BMC of a victim, of a machine that boots nothing.
+func victimBMC(i int) *bmctest.Redfish {
+	return must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
+		Systems:     []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{fmt.Sprintf("52:54:00:ff:00:%02x", i)}}}},
+		Users:       map[string]secret.Text{bmctest.DefaultUser: secret.New(hiddenPassword)},
+		MaxSessions: maxSessions,
+	}))
 }
 
 // closeBMCs closes BMCs.
@@ -66,17 +60,11 @@ func (r *run) newInsiders() (all []*insider) {
 }
 
 // enrollVictims creates the victims by requests of a client.
-func (r *run) enrollVictims(ctx context.Context, c *client) error {
+func (r *run) enrollVictims(ctx context.Context, c *client) {
 	for i, v := range victims {
-		body, err := v.body(r.bmcs[i].Addr)
-		if err != nil {
-			return err
-		}
-		if err := c.create(ctx, c.anyHost(), "/v1/nodes", string(body)); err != nil {
-			return fmt.Errorf("create the %s: %w", v.name, err)
-		}
+		body := must.Get(v.body(r.bmcs[i].Addr))
+		must.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", string(body)), "create the %s", v.name)
 	}
-	return nil
 }
 
 // run attacks until stop is closed.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -55,10 +56,9 @@ const maxSessions = 1000
 // heartbeat is the time between two heartbeats of an agent.
 const heartbeat = 500 * time.Millisecond
 
-// newMachines starts machines that are off, one for each node, with their disks in dir. Their agents send each request
+// start starts machines that are off, one for each node, with their disks in dir. Their agents send each request
 // to a random conductor.
-func newMachines(dir string, nodes []string, conductors []*conductorProcess) (_ *machines, err error) {
-	all := &machines{images: map[string][]byte{}}
+func (all *machines) start(dir string, nodes []string, conductors []*conductorProcess) {
 	for seed := range byte(4) {
 		image := agenttest.Image(3<<20, seed)
 		sum := fmt.Sprintf("%x", sha256.Sum256(image))
@@ -68,31 +68,19 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (_ 
 	mux.HandleFunc("/images/{sum}", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(all.images[r.PathValue("sum")]) })
 	mux.Handle("/", anyConductor(conductors))
 	all.web = httptest.NewServer(mux)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, all.close())
-		}
-	}()
 	for i, node := range nodes {
 		m := &machine{site: all, node: node, mac: fmt.Sprintf("52:54:00:00:%02x:%02x", i>>8, i&0xff)}
-		m.Machine, err = agenttest.New(agenttest.Config{
+		m.Machine = must.Get(agenttest.New(agenttest.Config{
 			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat,
 			Inspection: true, Collect: hostileInventory, Version: "9.4.3" + hostileText, Steps: m.agentSteps(),
 			PowerOff: func() { _ = m.bmc.SetPower("1", "Off") },
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 		all.all = append(all.all, m)
-		m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{
+		m.bmc = must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
 			Systems:     []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{m.mac}}, OnPower: m.Power}},
 			MaxSessions: maxSessions,
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
-	return all, nil
 }
 
 // nodes returns the UUIDs of the machines' nodes.
@@ -113,7 +101,9 @@ func (m *machines) close() error {
 		}
 		errs = append(errs, one.Close())
 	}
-	m.web.Close()
+	if m.web != nil {
+		m.web.Close()
+	}
 	return errors.Join(errs...)
 }
 
@@ -216,7 +206,7 @@ func redfishInfo(address, password string) map[string]any {
 }
 
 // enroll creates the node of a machine and its port by requests of a client.
-func (m *machines) enroll(ctx context.Context, c *client, i int) error {
+func (m *machines) enroll(ctx context.Context, c *client, i int) {
 	one := m.all[i]
 	info := redfishInfo(one.bmc.Addr, bmctest.DefaultPassword)
 	info["deploy_iso"], info["fast_track"] = agentISO, i%2 == 1
@@ -231,13 +221,6 @@ func (m *machines) enroll(ctx context.Context, c *client, i int) error {
 		}},
 		{"/v1/ports", map[string]any{"node_uuid": one.node, "address": one.mac}},
 	} {
-		body, err := json.Marshal(object.body)
-		if err != nil {
-			return err
-		}
-		if err := c.create(ctx, c.anyHost(), object.path, string(body)); err != nil {
-			return fmt.Errorf("create machine %d: %w", i, err)
-		}
+		must.OKf(c.create(ctx, c.anyHost(), object.path, string(must.Get(json.Marshal(object.body)))), "create machine %d", i)
 	}
-	return nil
 }

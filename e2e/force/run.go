@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -76,40 +77,38 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
+	err = must.Catch(func() {
+		r := &run{config: c, table: states.Latest().Table(), progress: say, attacks: newAttackLog()}
+		result = r.execute(ctx, dir)
+	})
+	return result, err
+}
+
+// execute records the history and checks it, with the files in dir.
+func (r *run) execute(ctx context.Context, dir string) figures {
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{
-		config:   c,
-		table:    states.Latest().Table(),
-		progress: say,
-		attacks:  newAttackLog(),
-	}
-	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
-	if err != nil {
-		return result, err
-	}
+	r.cluster = &cluster{dir: dir, network: network, lease: r.lease, fail: func(err error) {
+		r.find(history.Finding{Rule: "processes", Text: err.Error()})
+	}}
 	defer r.cluster.stop()
+	r.cluster.start(ctx, r.config)
 	var ids []string
-	for i := range c.machineCount {
-		ids = append(ids, nodeID(c.nodeCount+i))
+	for i := range r.machineCount {
+		ids = append(ids, nodeID(r.nodeCount+i))
 	}
-	r.machines, err = newMachines(dir, ids, r.cluster.conductors)
-	if err != nil {
-		return result, err
+	r.machines = &machines{images: map[string][]byte{}}
+	defer must.Finally(r.machines.close)
+	r.machines.start(dir, ids, r.cluster.conductors)
+	defer must.Finally(func() error { return closeBMCs(r.bmcs) })
+	for i := range victims {
+		r.bmcs = append(r.bmcs, victimBMC(i))
 	}
-	defer func() { err = errors.Join(err, r.machines.close()) }()
-	r.bmcs, err = victimBMCs()
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, closeBMCs(r.bmcs)) }()
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
-	if c.verbose {
-		r.faults.progress = say
+	if r.verbose {
+		r.faults.progress = r.progress
 	}
-	if err := r.record(ctx); err != nil {
-		return r.figures(), err
-	}
+	r.record(ctx)
 	return r.check()
 }
 
@@ -121,30 +120,22 @@ func (r *run) find(f history.Finding) {
 }
 
 // record runs the clients and the faults, and records the history.
-func (r *run) record(ctx context.Context) (err error) {
-	log, err := r.cluster.store.dial()
-	if err != nil {
-		return err
-	}
+func (r *run) record(ctx context.Context) {
+	log := r.cluster.store.dial()
 	r.recorder = newRecorder(log, r.table)
 	recording, stop := context.WithCancel(ctx)
 	recorded := make(chan error, 1)
 	go func() { recorded <- r.recorder.run(recording) }()
-	defer func() {
+	defer must.Finally(func() error {
 		stop()
-		err = errors.Join(err, <-recorded, log.Close())
-	}()
-	if err := r.populate(ctx); err != nil {
-		return err
-	}
+		return errors.Join(<-recorded, log.Close())
+	})
+	r.populate(ctx)
 	r.load(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	return r.install(ctx)
+	must.OK(ctx.Err())
+	r.settle(ctx)
+	r.install(ctx)
+	must.OK(ctx.Err())
 }
 
 // operators is the number of the first client that operates a machine.
@@ -159,27 +150,21 @@ func (r *run) newClient(id int) *client {
 }
 
 // populate creates the nodes.
-func (r *run) populate(ctx context.Context) error {
+func (r *run) populate(ctx context.Context) {
 	c := r.newClient(0)
 	c.limit = 0
 	defer c.http.CloseIdleConnections()
 	for i := range r.nodeCount {
 		id := nodeID(i)
 		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
-		if err := c.create(ctx, c.hosts[i%len(c.hosts)], "/v1/nodes", body); err != nil {
-			return fmt.Errorf("create node %d: %w", i, err)
-		}
+		must.OKf(c.create(ctx, c.hosts[i%len(c.hosts)], "/v1/nodes", body), "create node %d", i)
 		r.nodes = append(r.nodes, id)
 	}
-	if err := c.create(ctx, c.anyHost(), "/v1/nodes", endlessFiles); err != nil {
-		return fmt.Errorf("create the node whose file has no end: %w", err)
-	}
+	must.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", endlessFiles), "create the node whose file has no end")
 	for i := range r.machines.all {
-		if err := r.machines.enroll(ctx, c, i); err != nil {
-			return err
-		}
+		r.machines.enroll(ctx, c, i)
 	}
-	return r.enrollVictims(ctx, c)
+	r.enrollVictims(ctx, c)
 }
 
 // nodeID returns the UUID of a node.
@@ -235,11 +220,9 @@ const stuck = 3 * time.Minute
 
 // settle heals the cluster, ends the waits of the victims, waits until every node is idle, sends the attacks that were
 // not refused so far, and reads every node from every conductor. The check finds a node that does not become idle.
-func (r *run) settle(ctx context.Context) error {
+func (r *run) settle(ctx context.Context) {
 	begin := time.Now()
-	if err := r.cluster.heal(ctx); err != nil {
-		return err
-	}
+	must.OK(r.cluster.heal(ctx))
 	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
 	all := slices.Concat(r.nodes, r.machines.nodes())
@@ -266,7 +249,7 @@ func (r *run) settle(ctx context.Context) error {
 		c.limit = 0
 		for _, id := range all {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
-				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
+				must.Failf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
 		}
 		c.http.CloseIdleConnections()
@@ -275,5 +258,5 @@ func (r *run) settle(ctx context.Context) error {
 	again, cancelAgain := r.recorder.whileChanging(ctx, stuck)
 	defer cancelAgain()
 	_ = r.recorder.await(again, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(again) })
-	return ctx.Err()
+	must.OK(ctx.Err())
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // store is the store that the conductors of a history share. Its constructor gets the cluster, to which it adds its
-// servers and the links to them, so that faults are injected there.
+// servers and the links to them, so that faults are injected there. Its methods end by package must if they fail.
 type store interface {
 	// start starts the servers, if the store has servers of its own.
-	start(ctx context.Context) error
+	start(ctx context.Context)
 	// flags returns the flags with which a conductor uses the store. It is called once for each conductor, after start.
-	flags(name string) ([]string, error)
+	flags(name string) []string
 	// dial connects to the log of the store. Faults do not affect the connection.
-	dial() (storeLog, error)
+	dial() storeLog
 }
 
 // storeLog has all writes of a store.
