@@ -34,7 +34,8 @@ func (a *agent) matchHints() {
 }
 
 func deviceNotFound(format string, args ...any) *failure {
-	return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto", format, args...)
+	return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
+		format, args...)
 }
 
 // matches reports whether the disk satisfies a root device hint.
