@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // mutant is one change of one file. Its String has no line number, so that the name
@@ -56,36 +58,24 @@ func (m mutant) String() string {
 }
 
 // sources returns the files of packages without tests, by their paths from the root.
-func sources(root string, folders ...string) (map[string][]byte, error) {
+func sources(root string, folders ...string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, folder := range folders {
-		names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			if files[path.Join(folder, filepath.Base(name))], err = os.ReadFile(name); err != nil {
-				return nil, err
+		for _, name := range must.Get(filepath.Glob(filepath.Join(root, folder, "*.go"))) {
+			if !strings.HasSuffix(name, "_test.go") {
+				files[path.Join(folder, filepath.Base(name))] = must.Get(os.ReadFile(name))
 			}
 		}
 	}
-	return files, nil
+	return files
 }
 
 // findIn returns the mutants of files, in the order of the file names and of the code.
-func findIn(files map[string][]byte) ([]mutant, error) {
-	var all []mutant
+func findIn(files map[string][]byte) (all []mutant) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		found, err := findInFile(name, files[name])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+		all = append(all, must.Get(findInFile(name, files[name]))...)
 	}
-	return all, nil
+	return all
 }
 
 // findInFile returns the mutants of one file.

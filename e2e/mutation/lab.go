@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // outcome is the result of a mutant's tests.
@@ -54,9 +56,8 @@ func newLab(ctx context.Context, root string, targets []target, workers int) (_ 
 	suites, group := make([]*suite, len(targets)), new(errgroup.Group)
 	group.SetLimit(workers)
 	for i, t := range targets {
-		group.Go(func() (err error) {
-			suites[i], err = l.newSuite(ctx, t, fmt.Sprint("suite", i))
-			return err
+		group.Go(func() error {
+			return must.Catch(func() { suites[i] = l.newSuite(ctx, t, fmt.Sprint("suite", i)) })
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -82,9 +83,7 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, add fun
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for worker := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for m := range queue {
 				result, err := l.try(ctx, fmt.Sprint("worker", worker), m)
 				if err != nil {
@@ -95,7 +94,7 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, add fun
 				add(m, result)
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	for _, m := range mutants {
 		select {
@@ -138,7 +137,8 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 		if !b.contains[path.Dir(m.file)] {
 			continue
 		}
-		file, err := l.build(ctx, b.folder, name, files)
+		changed := *b
+		err := must.Catch(func() { changed.file = l.build(ctx, b.folder, name, files) })
 		var failed *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
@@ -148,8 +148,6 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 		case err != nil:
 			return "", err
 		}
-		changed := *b
-		changed.file = file
 		if result, err := changed.tryTests(ctx, b.all, l.slower); err != nil || result != lived {
 			return result, err
 		}
@@ -164,31 +162,21 @@ func (m mutant) apply(source []byte) []byte {
 
 // build builds the test binary of the package in folder, in the folder name, with files in place of the
 // originals, and returns the path of the binary.
-func (l *lab) build(ctx context.Context, folder, name string, files map[string][]byte) (string, error) {
+func (l *lab) build(ctx context.Context, folder, name string, files map[string][]byte) string {
 	name = filepath.Join(l.scratch, name)
-	if err := os.MkdirAll(name, 0o755); err != nil {
-		return "", err
-	}
+	must.OK(os.MkdirAll(name, 0o755))
 	replace := map[string]string{}
 	for file, text := range files {
 		to := filepath.Join(name, strings.ReplaceAll(file, "/", "_"))
 		replace[filepath.Join(l.root, filepath.FromSlash(file))] = to
-		if err := os.WriteFile(to, text, 0o644); err != nil {
-			return "", err
-		}
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
+		must.OK(os.WriteFile(to, text, 0o644))
 	}
 	overlay, binary := filepath.Join(name, "overlay.json"), filepath.Join(name, strings.ReplaceAll(folder, "/", "_")+".test")
-	if err := os.WriteFile(overlay, text, 0o644); err != nil {
-		return "", err
-	}
+	must.OK(os.WriteFile(overlay, must.Get(json.Marshal(map[string]any{"Replace": replace})), 0o644))
 	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./"+folder)
 	command.Dir = l.root
 	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, output)
+		must.Failf("%w\n%s", err, output)
 	}
-	return binary, nil
+	return binary
 }

@@ -28,6 +28,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -180,18 +181,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 }
 
 // findAll returns the mutants of packages.
-func findAll(root string, targets []target) ([]mutant, error) {
-	var all []mutant
-	for _, t := range targets {
-		files, err := sources(root, t.code...)
-		if err != nil {
-			return nil, err
+func findAll(root string, targets []target) (all []mutant, err error) {
+	err = must.Catch(func() {
+		for _, t := range targets {
+			all = append(all, findIn(sources(root, t.code...))...)
 		}
-		found, err := findIn(files)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+	})
+	return all, err
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -50,15 +51,9 @@ type test struct {
 
 // newSuite builds the tests of a target and runs each separately, to measure its time
 // and record the units that it reaches.
-func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, error) {
-	files, err := sources(l.root, t.code...)
-	if err != nil {
-		return nil, err
-	}
-	mutants, err := findIn(files)
-	if err != nil {
-		return nil, err
-	}
+func (l *lab) newSuite(ctx context.Context, t target, name string) *suite {
+	files := sources(l.root, t.code...)
+	mutants := findIn(files)
 	s := &suite{files: files, slots: map[string]slot{}}
 	byFile, numbers := units(mutants)
 	for i, m := range mutants {
@@ -66,9 +61,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	}
 	changed := map[string][]byte{}
 	for file, source := range files {
-		if changed[file], err = instrument(source, byFile[file], mutants); err != nil {
-			return nil, err
-		}
+		changed[file] = must.Get(instrument(source, byFile[file], mutants))
 	}
 	for _, folder := range t.code {
 		changed[path.Join(folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(folder), len(mutants)+1)
@@ -76,12 +69,10 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	for _, tests := range t.tests {
 		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{},
 			killers: &killers{}}
-		if b.file, err = l.build(ctx, tests.folder, name, changed); err == nil {
-			err = b.observe(ctx, filepath.Join(l.scratch, name, "reached"))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the tests of %s without a mutant: %w", tests.folder, err)
-		}
+		must.Within(fmt.Sprintf("the tests of %s without a mutant", tests.folder), func() {
+			b.file = l.build(ctx, tests.folder, name, changed)
+			b.observe(ctx, filepath.Join(l.scratch, name, "reached"))
+		})
 		for i, m := range mutants {
 			if slices.ContainsFunc(b.all, func(t test) bool { return t.reaches[fmt.Sprint(numbers[i])] }) {
 				b.contains[path.Dir(m.file)] = true
@@ -89,42 +80,29 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 		}
 		s.binaries = append(s.binaries, b)
 	}
-	return s, nil
+	return s
 }
 
 // observe runs each test separately and fills in b.all.
-func (b *binary) observe(ctx context.Context, reached string) error {
-	list, err := exec.CommandContext(ctx, b.file, "-test.list", "^(Test|Example|Fuzz)").Output()
-	if err != nil {
-		return err
-	}
-	skip, err := regexp.Compile(cmp.Or(b.skip, "^$"))
-	if err != nil {
-		return err
-	}
+func (b *binary) observe(ctx context.Context, reached string) {
+	list := must.Get(exec.CommandContext(ctx, b.file, "-test.list", "^(Test|Example|Fuzz)").Output())
+	skip := must.Get(regexp.Compile(cmp.Or(b.skip, "^$")))
 	for _, name := range strings.Fields(string(list)) {
 		if skip.MatchString(name) {
 			continue
 		}
-		if err := os.WriteFile(reached, nil, 0o644); err != nil {
-			return err
-		}
+		must.OK(os.WriteFile(reached, nil, 0o644))
 		start := time.Now()
 		if output, err := b.run(ctx, []test{{name: name}}, 10*time.Minute, reachName+"="+reached); err != nil {
-			return fmt.Errorf("%s: %w\n%s", name, err, output)
+			must.Failf("%s: %w\n%s", name, err, output)
 		}
 		t := test{name: name, took: time.Since(start), reaches: map[string]bool{}}
-		numbers, err := os.ReadFile(reached)
-		if err != nil {
-			return err
-		}
-		for _, number := range strings.Fields(string(numbers)) {
+		for _, number := range strings.Fields(string(must.Get(os.ReadFile(reached)))) {
 			t.reaches[number] = true
 		}
 		b.all = append(b.all, t)
 	}
 	slices.SortStableFunc(b.all, func(a, b test) int { return cmp.Compare(a.took, b.took) })
-	return nil
 }
 
 // trySwitched tries a mutant in the suite's binaries with the tests that reach its unit. Until a test reaches the unit,
