@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -123,7 +124,11 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
 		whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: wanted}
-		_, err = r.changeBoot(ctx, &settings, r.bootNeeds(system).whole, boot{Mode: wanted}, whole)
+		needs := r.bootNeeds(system)
+		answer, err := r.changeBoot(ctx, &settings, needs.whole, boot{Mode: wanted}, whole)
+		if needs.mode && answer != nil && answer.Status == http.StatusBadRequest { // blades of Supermicro accept no mode alone
+			_, err = r.changeBoot(ctx, &settings, true, whole, whole)
+		}
 		return err
 	})
 }

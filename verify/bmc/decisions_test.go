@@ -49,7 +49,6 @@ func TestARefusalOfABootOverrideAsksForThePropertyThatWasNotSent(t *testing.T) {
 		require.False(t, all.lacks(refusal), property)
 		require.False(t, without.lacks([]byte("the value is wrong")), property)
 		require.False(t, boot{}.lacks(nil))
-		require.True(t, boot{Mode: "UEFI"}.lacks(nil), "it may be refused because it is alone")
 	}
 }
 

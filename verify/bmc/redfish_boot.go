@@ -287,14 +287,10 @@ func (r *redfishConnection) patchBoot(ctx context.Context, at resource, some, wh
 	return r.client.Patch(ctx, at.answer, map[string]boot{"Boot": whole}, transient...)
 }
 
-// isMode reports whether there is a boot mode alone.
-func (b boot) isMode() bool { return b.Mode != "" && b.Target == nil && b.Enabled == "" }
-
-// lacks reports whether a refusal names a property that was not sent. The refusal of a boot mode alone counts as one:
-// blades of Supermicro accept none.
+// lacks reports whether a refusal names a property that was not sent.
 func (b boot) lacks(refusal []byte) bool {
 	names := func(property string) bool { return bytes.Contains(refusal, []byte("BootSourceOverride"+property)) }
-	return b.isMode() || b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
+	return b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
 }
 
 // checkBoot returns the system's word for the target of a device, and the supported values of
