@@ -63,6 +63,9 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
+// bootDeviceFunction is what a hardware type without a BootDeviceManager lacks.
+const bootDeviceFunction = "boot devices"
+
 type bootArgs struct {
 	Device     string
 	Persistent bool
@@ -73,7 +76,7 @@ func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bo
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return boot, err
 	}
-	return able(ctx, c.engine.exclusively, ident, "boot devices", read)
+	return able(ctx, c.engine.exclusively, ident, bootDeviceFunction, read)
 }
 
 // BootDevices returns the devices that a node can boot from; it fails as
@@ -83,7 +86,7 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, er
 }
 
 func bootDevicesHere(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
-	devices, err := able(ctx, c.engine.shared, ident, "boot devices", BootDeviceManager.BootDevices)
+	devices, err := able(ctx, c.engine.shared, ident, bootDeviceFunction, BootDeviceManager.BootDevices)
 	if c.config.Table.Series() < uefiHTTPSince {
 		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
 	}
@@ -106,25 +109,22 @@ func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, per
 }
 
 func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args bootArgs) (none, error) {
-	known := args.Device != uefiHTTP || c.config.Table.Series() >= uefiHTTPSince
-	return able(ctx, c.engine.exclusively, ident, "boot devices", func(b BootDeviceManager, ctx context.Context, n *Node) (none, error) {
-		if !known {
-			return none{}, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
+	set := func(ctx context.Context, hardware Hardware, n *Node) (func(*Node), error) {
+		by, ok := hardware.(BootDeviceManager)
+		switch {
+		case !ok:
+			return nil, unsupported(n, bootDeviceFunction)
+		case args.Device == uefiHTTP && c.config.Table.Series() < uefiHTTPSince:
+			return nil, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
 		}
 		set := n.Clone()
-		err := b.SetBootDevice(ctx, set, args.Device, args.Persistent)
+		err := by.SetBootDevice(ctx, set, args.Device, args.Persistent)
 		if err != nil || reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
-			return none{}, err
+			return nil, err
 		}
-		_, _, err = c.engine.fleet.edit(ctx, n.UUID, func(stored *Node) error {
-			if stored.Claim != n.Claim { // another process has taken the node over
-				return errLost
-			}
-			stored.DriverInternalInfo = set.DriverInternalInfo
-			return nil
-		})
-		return none{}, err
-	})
+		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, nil
+	}
+	return none{}, c.engine.exclusively(ctx, ident, bootDeviceFunction, set)
 }
 
 // callTimeout bounds a hardware call whose result a client waits for.
@@ -134,18 +134,22 @@ const callTimeout = time.Minute
 // calls a function for a node, with or without a reservation. For any other hardware type the error matches
 // [Unsupported] and names the function.
 func able[A, R any](
-	ctx context.Context, reserve func(context.Context, string, func(context.Context, Hardware, *Node) error) error, ident, function string,
+	ctx context.Context, reserve func(ctx context.Context, ident, what string, f hardwareCall) error, ident, function string,
 	f func(A, context.Context, *Node) (R, error),
-) (result R, err error) {
-	err = reserve(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+) (R, error) {
+	var result, none R
+	err := reserve(ctx, ident, function, func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
 		by, ok := hardware.(A)
 		if !ok {
-			return unsupported(n, function)
+			return nil, unsupported(n, function)
 		}
 		result, err = f(by, ctx, n)
-		return err
+		return nil, err
 	})
-	return result, err
+	if err != nil {
+		return none, err // the call may still write its result
+	}
+	return result, nil
 }
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or
@@ -182,21 +186,25 @@ func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendor
 	if err != nil {
 		return nil, err
 	}
-	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+	call := func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
 		vendor := c.engine.types.vendor(hardware, n)
 		if vendor == nil {
-			return refuse(Unsupported, "No handler for method %s", args.Method)
+			return nil, refuse(Unsupported, "No handler for method %s", args.Method)
 		}
 		answer, err = vendor.CallVendor(ctx, n, args.Method, args.Args)
-		return err
+		return nil, err
 	}
+	what := "method " + args.Method
 	switch m, ok := methods[args.Method]; {
 	case !ok:
 		return nil, refuse(Unsupported, "No handler for method %s", args.Method)
 	case !m.Exclusive:
-		err = c.engine.shared(ctx, ident, call)
+		err = c.engine.shared(ctx, ident, what, call)
 	default:
-		err = c.engine.exclusively(ctx, ident, call)
+		err = c.engine.exclusively(ctx, ident, what, call)
 	}
-	return answer, err
+	if err != nil {
+		return nil, err // the call may still write its answer
+	}
+	return answer, nil
 }

@@ -219,7 +219,7 @@ func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 	if err != nil {
 		return err
 	}
-	return booter.BootAgent(ctx, t)
+	return t.engine.types.operate(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
@@ -277,7 +277,7 @@ func (t *Task) finishRescue(ctx context.Context) (change func(*Node, time.Time) 
 	}
 	booter, err := t.booter(ctx)
 	if err == nil {
-		err = booter.CleanUpAgent(ctx, t)
+		err = t.engine.types.operate(ctx, n, toCleanUp, func(ctx context.Context) error { return booter.CleanUpAgent(ctx, t) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("Node failed to perform rescue operation: %w", err)

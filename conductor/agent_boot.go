@@ -68,6 +68,12 @@ func (ts *hardwareTypes) usesAgent(ctx context.Context, hardware Hardware, n *No
 	return ask(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
+// What the calls of an AgentBooter are for, to hardwareTypes.operate.
+const (
+	toBoot    = "to boot the agent"
+	toCleanUp = "to clean up"
+)
+
 // agentUse is how a hardware type uses the agent for the work on a node.
 type agentUse struct {
 	executes    bool // the agent executes steps

@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -126,4 +127,97 @@ func TestAClientThatLeavesMakesNoOtherQuestionFail(t *testing.T) {
 		_, err = f.VendorMethods(f.ctx, n.UUID)
 		require.NoError(t, err)
 	})
+}
+
+// A call of the hardware that hangs for good keeps one goroutine and one record, however often clients and work repeat
+// it. Some calls end with the membership alone.
+func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
+	const again = "has not returned yet"
+	provisions := func(targets ...string) func(*fleet, *conductor.Node) error {
+		return func(f *fleet, n *conductor.Node) error {
+			if f.settle(n).ProvisionState == states.CleanFail { // after an earlier attempt
+				f.request(n, "manage")
+			}
+			for _, target := range targets {
+				f.settle(n)
+				f.request(n, target)
+			}
+			return nil
+		}
+	}
+	for name, test := range map[string]struct {
+		method, operation string // that hangs, of the hardware type or of fake-hardware
+		from              states.State
+		try               func(*fleet, *conductor.Node) error // the error of a request; other failures are the last error
+		lost              bool                                // whether the call ends with the membership
+		done              states.State
+	}{
+		"Verify":    {"", "verify", states.Enroll, provisions("manage"), false, states.Manageable},
+		"a step":    {"", "inspect.inspect_hardware", states.Manageable, provisions("inspect"), true, states.Manageable},
+		"BootAgent": {"", "prepare", states.Manageable, provisions("clean"), true, states.CleanWait},
+		"the clean-up": {
+			"CleanUpAgent", "", states.Manageable, provisions("clean", "abort"), true, states.CleanFail,
+		},
+		"a request": {"SetBootDevice", "", states.Manageable, func(f *fleet, n *conductor.Node) error {
+			return f.SetBootDevice(f.ctx, n.UUID, "pxe", true)
+		}, false, states.Manageable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware, members := &defective{}, &script{steps: make(chan scriptStep)}
+				f := start(t, func(c *conductor.Config) {
+					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+					c.Membership, c.SkipPowerSync = members, true
+					go func() { members.steps <- scriptStep{} }()
+				})
+				create := func() *conductor.Node {
+					direct := map[string]string{"deploy": "direct"}
+					return f.create(conductor.Node{ProvisionState: test.from, Power: states.PowerOff, Interfaces: direct})
+				}
+				n, other := create(), create()
+				release, calls := make(chan struct{}), atomic.Int32{}
+				hang := func() { calls.Add(1); <-release }
+				returns := sync.OnceFunc(func() { close(release) })
+				t.Cleanup(returns)
+				hardware.breaks(test.method, hang)
+				f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+					if operation == test.operation {
+						hang()
+					}
+					return nil
+				})
+				try := func(n *conductor.Node) string {
+					err := test.try(f, n)
+					bubble.Sleep(2 * time.Minute) // the bound of a verification and of a request, with time to return
+					if calls.Load() > 0 && test.lost && f.settle(n).Reservation != "" {
+						members.steps <- scriptStep{err: errDisk}
+						bubble.Sleep(time.Minute)
+						members.steps <- scriptStep{}
+						bubble.Sleep(time.Minute)
+					}
+					if err != nil {
+						return err.Error()
+					}
+					require.Empty(t, f.settle(n).Reservation)
+					return f.settle(n).LastError
+				}
+
+				require.NotEmpty(t, try(n))
+				require.EqualValues(t, 1, calls.Load())
+				for range 3 {
+					require.Contains(t, try(n), again)
+				}
+				require.EqualValues(t, 1, calls.Load())
+				require.NotEmpty(t, try(other))
+				require.EqualValues(t, 2, calls.Load(), "another node has another call")
+
+				returns()
+				synctest.Wait()
+				require.NotContains(t, try(n), again)
+				require.EqualValues(t, 3, calls.Load())
+				require.Equal(t, test.done, f.settle(n).ProvisionState)
+			})
+		})
+	}
 }

@@ -185,6 +185,9 @@ func (al *allocator) allocate(ctx context.Context, id string) error {
 	return err
 }
 
+// storeError is an error of the store while a node is chosen. The allocation is processed again.
+type storeError struct{ error }
+
 // settle stores the outcome of an allocation, and frees its node if the allocation was deleted, or ended otherwise,
 // meanwhile.
 func (al *allocator) settle(ctx context.Context, a *Allocation, node string, failure error) (*Allocation, error) {

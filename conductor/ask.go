@@ -14,7 +14,7 @@ import (
 // hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
 const askTimeout = 5 * time.Second
 
-// question identifies what a hardware type was asked, such as "its steps", and the node that it was asked about.
+// question identifies what a hardware type was asked, such as "its steps", or what it was to do, and the node.
 type question struct{ driver, node, what string }
 
 // ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
@@ -41,4 +41,25 @@ func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string,
 	default:
 		return answer, &HardwareError{fmt.Errorf("the hardware type could not be asked for %s: %w", what, err)}
 	}
+}
+
+// operate calls a method of a node's hardware type that has a context, or one of its steps. The call may panic, and has
+// stepGrace to return after its context has ended. While a call does not return that has not returned by then, the same
+// call for the node fails at once, for the reason of ask.
+func operate[T any](
+	ctx context.Context, types *hardwareTypes, n *Node, what string, f func(context.Context) (T, error),
+) (result T, err error) {
+	q := question{n.Driver, n.UUID, what}
+	if types.unanswered.Left(q) != nil {
+		return result, fmt.Errorf("an earlier call %s has not returned yet", what)
+	}
+	result, err = boundedcall.Do(ctx, stepGrace, f)
+	types.unanswered.Note(q, err)
+	return result, err
+}
+
+// operate is the function operate for a call without a result.
+func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f func(context.Context) error) error {
+	_, err := operate(ctx, ts, n, what, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
+	return err
 }

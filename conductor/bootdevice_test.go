@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -39,6 +40,49 @@ func TestWhatHardwareRecordsOfABootDeviceIsStoredUnlessItFails(t *testing.T) {
 			require.Equal(t, map[bool]any{true: "pxe", false: nil}[failure == nil], n.DriverInternalInfo["device"])
 		})
 	}
+}
+
+// heedless is a store that reads and writes although the context has ended, as for a request that was sent before.
+type heedless struct{ conductor.Memory }
+
+func (s *heedless) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	return s.Memory.Get(context.WithoutCancel(ctx), kind, key)
+}
+
+func (s *heedless) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	return s.Memory.Update(context.WithoutCancel(ctx), r)
+}
+
+// A call that returns in the next work changes nothing of it.
+func TestABootDeviceThatIsSetTooLateIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, cleaned := make(chan struct{}), make(chan struct{})
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.SkipPowerSync = &heedless{}, true
+			c.Hardware["fake-hardware"] = during{c.Hardware["fake-hardware"].(*conductor.Fake), func(n *conductor.Node) {
+				<-release
+				n.DriverInternalInfo = map[string]any{"device": "pxe"}
+			}}
+		})
+		returns := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(returns)
+		n := f.node(states.Manageable)
+		require.ErrorContains(t, f.SetBootDevice(f.ctx, n.UUID, "pxe", true), "the call does not return")
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "bios.cache_bios_settings" {
+				<-cleaned
+			}
+			return nil
+		})
+		f.request(n, "clean")
+		require.Equal(t, states.Cleaning, f.settle(n).ProvisionState)
+		returns()
+		synctest.Wait()
+		close(cleaned)
+		n = f.settle(n)
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.Nil(t, n.DriverInternalInfo["device"])
+	})
 }
 
 // devices is hardware that boots from two devices.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -145,7 +144,7 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 // cached calls a method of a CacheReader, and reports whether it has succeeded.
 func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) (T, error)) (found T, ok bool) {
 	n := t.Node()
-	found, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (T, error) { return read(ctx, n) })
+	found, err := operate(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
 	if err != nil {
 		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		var none T

@@ -154,7 +154,7 @@ func (t *Task) tearDownRamdisk(ctx context.Context, c CleanUp) error {
 	if err != nil {
 		return err
 	}
-	return bounded(ctx, func(ctx context.Context) error {
+	return t.engine.types.operate(ctx, t.Node(), toCleanUp, func(ctx context.Context) error {
 		stays := t.Node().DisablePowerOff
 		if c.PowerOff && !stays {
 			if err := t.SetPower(ctx, states.PowerOff); err != nil {

@@ -104,14 +104,18 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 	return before, n, err
 }
 
+// hardwareCall calls a node's hardware type for a client. It returns a change of the node's record, nil for none, which
+// is stored if the node was reserved for the call.
+type hardwareCall func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error)
+
 // exclusively reserves a node, calls f and drops the reservation. It retries while the node is
-// reserved.
-func (e *engine) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	return e.fleet.retryLocked(ctx, func() error { return e.tryExclusively(ctx, ident, f) })
+// reserved. what names what the call is for.
+func (e *engine) exclusively(ctx context.Context, ident, what string, f hardwareCall) error {
+	return e.fleet.retryLocked(ctx, func() error { return e.tryExclusively(ctx, ident, what, f) })
 }
 
 // tryExclusively is exclusively without retries.
-func (e *engine) tryExclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+func (e *engine) tryExclusively(ctx context.Context, ident, what string, f hardwareCall) error {
 	var hardware Hardware
 	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
 		hardware, err = e.types.of(n)
@@ -121,8 +125,11 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 		return err
 	}
 	defer e.pool.Free(n.UUID)
-	defer e.unreserve(ctx, s, n.UUID)
-	return e.operate(ctx, s, n, callTimeout, func(ctx context.Context) error { return f(ctx, hardware, n) })
+	change, err := e.operate(ctx, s, n, what, callTimeout, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
+	if lost := e.unreserve(ctx, s, n.UUID, change); change != nil {
+		err = lost
+	}
+	return err
 }
 
 // takeWorker takes a node's UUID for a worker. It waits for another goroutine of this process that has the UUID,
@@ -172,52 +179,47 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 
 // operate calls f, which operates the hardware of a node that this process has reserved. The call
 // ends after a time, or if this process loses its membership. The error of the latter is noMember.
-func (e *engine) operate(ctx context.Context, s *session, n *Node, limit time.Duration, f func(context.Context) error) error {
+func (e *engine) operate(
+	ctx context.Context, s *session, n *Node, what string, limit time.Duration, f func(context.Context) (func(*Node), error),
+) (change func(*Node), err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	ctx, err := e.fenced(ctx, n)
-	if err == nil {
-		err = callHardware(ctx, f)
+	if ctx, err = e.fenced(ctx, n); err == nil {
+		change, err = operate(ctx, e.types, n, "for "+what, f)
+	}
+	switch {
+	case err == nil:
+		return change, nil
+	case s.ctx.Err() != nil:
+		return nil, e.sessions.noMember()
+	default:
+		return nil, &HardwareError{err}
+	}
+}
+
+// unreserve makes a change, nil for none, in the record of a node on which no work runs, and drops the reservation. If
+// the write fails, the next periodic check drops it.
+func (e *engine) unreserve(ctx context.Context, s *session, id string, change func(*Node)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	_, _, err := e.fleet.edit(ctx, id, func(n *Node) error {
+		if n.Claim != s.id {
+			return errLost
+		}
+		if change != nil {
+			change(n)
+		}
+		n.drop()
+		return nil
+	})
+	if err != nil && !errors.Is(err, errLost) && !errors.Is(err, NotFound) {
+		e.config.Log.Warn("a reservation could not be dropped", "node", id, "error", err)
 	}
 	if err != nil && s.ctx.Err() != nil {
 		return e.sessions.noMember()
 	}
 	return err
-}
-
-// callHardware calls f, which calls a hardware type. Its error is a [*HardwareError], unless it is a storeError.
-func callHardware(ctx context.Context, f func(context.Context) error) error {
-	err := bounded(ctx, f)
-	var store *storeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &store):
-		return store.error
-	default:
-		return &HardwareError{err}
-	}
-}
-
-// storeError is an error of the store within a call of the hardware.
-type storeError struct{ error }
-
-// unreserve drops the reservation of a node on which no work runs. If the write fails, the
-// next periodic check drops it.
-func (e *engine) unreserve(ctx context.Context, s *session, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-	defer cancel()
-	_, _, err := e.fleet.edit(ctx, id, func(n *Node) error {
-		if n.Claim != s.id {
-			return errNothingToDo
-		}
-		n.drop()
-		return nil
-	})
-	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) {
-		e.config.Log.Warn("a reservation could not be dropped", "node", id, "error", err)
-	}
 }
 
 // load returns a node and its hardware type.
@@ -231,14 +233,18 @@ func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error
 }
 
 // shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
-func (e *engine) shared(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+func (e *engine) shared(ctx context.Context, ident, what string, f hardwareCall) error {
 	n, hardware, err := e.load(ctx, ident)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return callHardware(ctx, func(ctx context.Context) error { return f(ctx, hardware, n) })
+	_, err = operate(ctx, e.types, n, "for "+what, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
+	if err != nil {
+		return &HardwareError{err}
+	}
+	return nil
 }
 
 // task returns the task of a node that this process has reserved.

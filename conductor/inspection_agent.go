@@ -134,7 +134,7 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 	defer func() {
 		if !stored { // an error, or a panic, which ends the request alone
 			i.takeTokenBack(ctx, id)
-			e.unreserve(ctx, s, id)
+			_ = e.unreserve(ctx, s, id, nil)
 			e.pool.Free(id)
 		}
 	}()

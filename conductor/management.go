@@ -194,21 +194,21 @@ func (e *engine) manage(
 	if err != nil {
 		return err
 	}
-	act := func(ctx context.Context) error {
+	act := func(ctx context.Context) (func(*Node), error) {
 		by, ok := hardware.(Management)
 		if !ok {
-			return unsupported(n, function)
+			return nil, unsupported(n, function)
 		}
-		return do(ctx, by, n)
+		return nil, do(ctx, by, n)
 	}
 	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
 	done := make(chan error, 1)
 	s.run.group.Go(func() {
-		err := e.operate(context.WithoutCancel(ctx), s, n, actionTimeout, act)
+		_, err := e.operate(context.WithoutCancel(ctx), s, n, function, actionTimeout, act)
 		if !errors.Is(err, Invalid) || !decided.CompareAndSwap(false, true) {
 			err = e.noteManaged(s, n, err, record) // not in act, which may return when other work has the node
 		}
-		e.unreserve(s.ctx, s, n.UUID)
+		_ = e.unreserve(s.ctx, s, n.UUID, nil)
 		e.pool.Free(n.UUID)
 		done <- err
 	})

@@ -59,6 +59,16 @@ func (d *defective) WritesImage(n *conductor.Node) bool {
 	return d.Fake.WritesImage(n)
 }
 
+func (d *defective) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
+	d.calls("CleanUpAgent")
+	return d.Fake.CleanUpAgent(ctx, t)
+}
+
+func (d *defective) SetBootDevice(context.Context, *conductor.Node, string, bool) error {
+	d.calls("SetBootDevice")
+	return nil
+}
+
 func (d *defective) NeedsPort(n *conductor.Node) []string {
 	d.calls("NeedsPort")
 	return d.Fake.NeedsPort(n)

@@ -126,13 +126,13 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.FindAgent:
 		r.ready, err = r.fastTrack(ctx)
 	case sequence.PrepareImage:
-		err = explain(ctx, "Failed to prepare to deploy", bounded(ctx, t.prepareImage))
+		err = explain(ctx, "Failed to prepare to deploy", t.engine.types.operate(ctx, t.Node(), "to prepare the image", t.prepareImage))
 	case sequence.KeepAgent:
 		t.record.updateLater(kind.prepared)
 	case sequence.BootAgent:
 		var booter AgentBooter
 		if booter, err = t.booter(ctx); err == nil {
-			err = bounded(ctx, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
+			err = t.engine.types.operate(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
 		}
 		if err == nil {
 			t.record.updateLater(kind.prepared)
@@ -245,7 +245,7 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 		return err
 	}
 	t.step = step
-	err = bounded(ctx, func(ctx context.Context) error {
+	err = t.engine.types.operate(ctx, t.Node(), "of step "+step.String(), func(ctx context.Context) error {
 		return t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})

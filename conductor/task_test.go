@@ -238,8 +238,8 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 	}
 }
 
-// A write of the end of work has no claim. A later attempt may have one again: the record was too large, and the failure
-// in place of the result leaves a clean-up.
+// A write of the end of work has no claim. A later attempt may have one again: the record was too large, and the
+// failure in place of the result leaves a clean-up.
 func TestTheNodeOfAnEndInDoubtIsTheNewestWithoutAClaim(t *testing.T) {
 	for claims, newest := range map[string]int{
 		"c": 0, "-": 0, "cc": 1, "c-": 1, "-c": 0, "--": 1, "ccc": 2, "c-c": 1, "-c-": 2, "-cc": 0, "--c": 1, "cc-": 2,

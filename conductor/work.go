@@ -116,7 +116,9 @@ func (t *Task) verify(ctx context.Context) result {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
 		err = t.engine.config.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
-			power, err = t.hardware.Verify(ctx, n)
+			power, err = operate(ctx, t.engine.types, n, "to verify the hardware", func(ctx context.Context) (states.Power, error) {
+				return t.hardware.Verify(ctx, n)
+			})
 			return err
 		})
 		return power, err
