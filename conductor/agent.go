@@ -270,11 +270,10 @@ func (e *engine) heartbeatEffect(
 // heartbeatByRecord returns the effect of a heartbeat by the node's record, empty if that depends on what the hardware
 // type answers.
 func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
-	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).agent.heartbeats
 	switch {
 	case n.Reservation != "":
 		return heartbeatReserved, nil
-	case !waits:
+	case !kindOf(n.ProvisionState).waitsForAgent(n):
 		return heartbeatNotAwaited, nil
 	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
 		if failure = b.endsInMaintenance(n); failure != nil {

@@ -19,7 +19,7 @@ import (
 // steps or its rescue wait for it.
 func (e *engine) attends(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
-	if !kind.waits(n) || kind.agent.word == "" && kind.agent.answer == nil {
+	if !kind.waitsForAgent(n) {
 		return false, nil
 	}
 	hardware, err := e.types.of(n)
@@ -117,9 +117,9 @@ func (t *Task) heard(ctx context.Context) (change func(*Node, time.Time) error, 
 	switch {
 	case kind.agent.answer != nil:
 		return kind.agent.answer(t, ctx)
-	case kind.steps.replan == nil && kind.of(n).Current == nil:
+	case !kind.bootsInStep() && kind.of(n).Current == nil:
 		return rules.resume, nil // the work begins by asking for the agent's steps
-	case kind.steps.replan != nil && !n.Agent.hasSteps(w):
+	case kind.bootsInStep() && !n.Agent.hasSteps(w):
 		switch err := t.refreshAgentSteps(ctx); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil

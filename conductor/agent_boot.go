@@ -87,7 +87,7 @@ func (ts *hardwareTypes) agentUse(hardware Hardware, n *Node, kind *workKind) (u
 	if use.executes = kind.agent.word != "" && booter != nil; !use.executes {
 		return use
 	}
-	use.writesImage = kind.steps.replan != nil && booter.WritesImage(n)
+	use.writesImage = kind.bootsInStep() && booter.WritesImage(n)
 	if kind.composed(n) {
 		use.available = ts.listSteps(hardware, n, kind.work)
 	}

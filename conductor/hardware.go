@@ -16,7 +16,8 @@ import (
 //
 // A call that panics has failed: it fails its work or its request. So has a call that does not return within two
 // seconds after its context has ended, or a method without a context that does not return within seven seconds; the
-// conductor abandons it. A method without a context reads the node's record, and sends nothing to the hardware.
+// conductor abandons it, and does not repeat it for the node before it has returned. A method without a context reads
+// the node's record, and sends nothing to the hardware.
 //
 // Each operation must use the context that its method or its [Step] was given, or one derived from
 // it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still

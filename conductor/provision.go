@@ -309,7 +309,7 @@ func dropRequests(n *Node, event states.Event, from states.State) {
 			kind.request.drop(n)
 		}
 	}
-	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() && kind.steps.in != nil {
+	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() {
 		kind.forget(n)
 	}
 }

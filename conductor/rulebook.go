@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -31,9 +32,9 @@ type result struct {
 // end applies the result of the work in the node's state to the record. ramdisk is what [engine.bootsRamdisk] has
 // returned, for a failure.
 func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
+	kind := kindOf(n.ProvisionState)
 	if r.event == states.EventFail {
-		kind := kindOf(n.ProvisionState)
-		aborted := kind.steps.in != nil && errors.As(r.err, new(*abortError))
+		aborted := errors.As(r.err, new(*abortError))
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
@@ -49,14 +50,15 @@ func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
 			return err
 		}
 		if r.event != states.EventWait && r.event != states.EventHold {
-			if kind := kindOf(n.ProvisionState); kind.steps.in != nil && *kind.steps.in(n) != nil {
-				kind.forget(n)
-			}
+			kind.forget(n)
 			if !b.keepsAgent(n, at) {
 				n.forgetAgent()
 			}
 		}
 		b.move(n, r.event, moved, at)
+		if r.event == states.EventDone && kind.end.done != nil {
+			kind.end.done(b, n)
+		}
 	}
 	if r.edit != nil {
 		r.edit(n)
@@ -87,19 +89,15 @@ func (b *rulebook) fail(n *Node, f workFailure, at time.Time) error {
 	}
 	kind := kindOf(from)
 	n.CleanUp = b.cleanUp(n, f.ramdisk, f.aborted)
-	if kind.steps.in != nil {
-		if !f.noFault && kind.end.fault != "" && kind.of(n).Current != nil {
-			n.Maintenance, n.Fault = true, kind.end.fault
-			if n.MaintenanceReason == "" {
-				n.MaintenanceReason = moved.LastError
-			}
-		}
-		switch steps := *kind.steps.in(n); {
-		case !kind.steps.kept:
-			kind.forget(n)
-		case steps != nil: // Ironic keeps the list of steps
-			steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
-		}
+	if !f.noFault && kind.end.fault != "" && kind.of(n).Current != nil {
+		n.Maintenance, n.Fault = true, kind.end.fault
+		n.MaintenanceReason = cmp.Or(n.MaintenanceReason, moved.LastError)
+	}
+	if kind.steps.kept {
+		steps := kind.edit(n)
+		steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
+	} else {
+		kind.forget(n)
 	}
 	if kind.end.failed != nil {
 		kind.end.failed(n)

@@ -57,10 +57,10 @@ func (s *Steps) clone() *Steps {
 
 // of returns the steps of a node, zero if it has none. Do not modify what they share with the node.
 func (k *workKind) of(n *Node) Steps {
-	if s := *k.steps.in(n); s != nil {
-		return *s
+	if k.steps.in == nil || *k.steps.in(n) == nil {
+		return Steps{}
 	}
-	return Steps{}
+	return **k.steps.in(n)
 }
 
 // edit returns the steps of a node for a change.
@@ -83,7 +83,11 @@ func (k *workKind) composed(n *Node) bool {
 }
 
 // forget removes the steps of finished work from a node's record.
-func (k *workKind) forget(n *Node) { *k.steps.in(n) = &Steps{} }
+func (k *workKind) forget(n *Node) {
+	if k.steps.in != nil {
+		*k.steps.in(n) = &Steps{}
+	}
+}
 
 // beginSteps makes work that has begun start with its first step: a client may have ended earlier work of the same
 // kind, as with "manage" in cleaning, and its progress is then still in the record. Work that waited or was held
@@ -116,10 +120,8 @@ func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 // Step returns the current step of the work in the node's provision state, without its function. It
 // is zero if no step runs, waits or is held.
 func (n *Node) Step() Step {
-	if kind := kindOf(n.ProvisionState); kind.steps.in != nil {
-		if current := kind.of(n).Current; current != nil {
-			return *current
-		}
+	if current := kindOf(n.ProvisionState).of(n).Current; current != nil {
+		return *current
 	}
 	return Step{}
 }

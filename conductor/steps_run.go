@@ -45,8 +45,6 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.refreshCache(ctx, kind, true)
 	}
 	switch {
-	case err == nil && kind.end.done != nil:
-		return result{event: states.EventDone, edit: func(n *Node) { kind.end.done(t.engine.rules, n) }}
 	case err == nil:
 		return result{event: states.EventDone, stepsDone: true}
 	case errors.Is(err, ErrWait):
@@ -103,7 +101,7 @@ func (b *rulebook) sequenceOf(n *Node, kind *workKind, use agentUse) sequence.Re
 	steps, last := kind.of(n), len(n.Transitions)-1
 	return sequence.Record{
 		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
-		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.steps.replan != nil,
+		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.bootsInStep(),
 		ByAgent: use.executes, WritesImage: use.writesImage,
 		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: use.executes && b.needsNoRamdisk(n, kind, use.available),
 		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,

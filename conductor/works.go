@@ -62,7 +62,7 @@ type workSteps struct {
 	// priorities.
 	plan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// replan plans the work again after its first call-back, because a step of it boots the agent, which may write an
-	// image; nil if the agent is booted before the first step.
+	// image; nil if no step boots it.
 	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)
@@ -296,6 +296,12 @@ func runsIn(s states.State) bool { return s != states.NoState && s == s.Work().W
 func (k *workKind) waits(n *Node) bool {
 	return k.work != states.NoWork && n.ProvisionState == k.work.Waiting()
 }
+
+// waitsForAgent reports whether the work of a node waits for a heartbeat.
+func (k *workKind) waitsForAgent(n *Node) bool { return k.waits(n) && k.agent.heartbeats }
+
+// bootsInStep reports whether a step of the work boots the agent. For other work it is booted before the first step.
+func (k *workKind) bootsInStep() bool { return k.steps.replan != nil }
 
 // busy returns the states in which a work runs or waits.
 func busy(w states.Work) states.Set {

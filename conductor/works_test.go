@@ -30,6 +30,7 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 			"%v: a heartbeat ends each wait but that for the data of an inspection", w)
 		require.Equal(t, kind.agent.word != "", kind.steps.merges || kind.agent.optionalSince != states.NoSeries,
 			"%v: the requested steps are merged, or are all", w)
+		require.Equal(t, kind.agent.word != "" || kind.agent.answer != nil, kind.agent.heartbeats, w)
 		require.Equal(t, w == states.WorkVerify, kind.steps.in == nil, "%v: all work but a verification has steps", w)
 		if w.Waiting() == states.NoState {
 			require.Empty(t, string(kind.agent.word)+kind.texts.inMaintenance, "%v never waits for an agent", w)
