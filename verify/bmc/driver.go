@@ -183,7 +183,6 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
 	failed := err != nil && !slices.ContainsFunc(outside, func(k verify.Kind) bool { return errors.Is(err, k) })
 	if conn.temporary() || err != nil && (refused || !conn.expires() || failed && conn.failed) {
-		n.open = nil
 		closeConnection(ctx, conn, conn.config.Log)
 		return err
 	}

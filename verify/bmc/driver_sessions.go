@@ -23,7 +23,7 @@ type openConnection struct {
 // node is a node that a call has locked.
 type node struct {
 	id   string
-	open *openConnection // nil if there is none yet
+	open *openConnection // nil if there was none yet
 }
 
 // enter begins a call: it waits for the node's lock.
@@ -61,7 +61,6 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 		s.begin()
 		return true
 	}
-	n.open = nil
 	closeConnection(ctx, s, s.config.Log)
 	return false
 }
@@ -101,10 +100,7 @@ func closeAll(ctx context.Context, all []*openConnection) {
 func (d *Driver) expired(most int) []*openConnection {
 	var expired []*openConnection
 	for id, s := range d.sessions {
-		if len(expired) == most {
-			break
-		}
-		if s != nil && (d.closed || time.Since(s.used) > d.config.Idle) {
+		if s != nil && len(expired) < most && (d.closed || time.Since(s.used) > d.config.Idle) {
 			expired = append(expired, s)
 			delete(d.sessions, id)
 		}
