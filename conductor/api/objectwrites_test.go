@@ -225,22 +225,27 @@ func TestADeleteWithABodyHasOnlyArgumentsOfItsPath(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.create(`{"driver": "fake-hardware", "name": "m"}`)
 	s.post("/v1/runbooks", runbook)
 	for _, c := range []struct{ path, body, fault string }{
-		{"nodes", `{"node_ident": "n"}`, "Missing mandatory parameter: node_ident"},
+		{"nodes", `{"node_ident": 5}`, "Expected UUID or name for node_ident: 5"},
+		{"nodes/n", `{"node_ident": "m"}`, "Unexpected arguments: node_ident"},
+		{"nodes?node_ident=n", `{"node_ident": "m"}`, "Expected UUID or name for node_ident: ['n', 'm']"},
 		{"nodes/n", `{"trait": "n"}`, "Unexpected arguments: trait"},
 		{"nodes/n/maintenance", `{"reason": "n"}`, "Unexpected arguments: reason"},
 		{"nodes/n/allocation", `{"trait": "n"}`, "Unexpected arguments: trait"},
-		{"nodes/n/vifs", `{"vif_id": "a"}`, "Missing mandatory parameter: vif_id"},
 		{"nodes/n/vifs/a", `{"trait": "a"}`, "Unexpected arguments: trait"},
 		{"nodes/n/ports/" + absentUUID, `{"fields": "a"}`, "Unexpected arguments: fields"},
-		{"runbooks", `{"runbook_ident": "CUSTOM_A"}`, "Missing mandatory parameter: runbook_ident"},
+		{"runbooks", `{}`, "Missing mandatory parameter: runbook_ident"},
 		{"runbooks/CUSTOM_A", `{"trait": "CUSTOM_B"}`, "Unexpected arguments: trait"},
 	} {
 		require.Equal(t, c.fault, s.do("DELETE", "/v1/"+c.path, "latest", c.body).fault(), "%s %s", c.path, c.body)
 	}
-	for _, path := range []string{"nodes/n/maintenance", "nodes/n", "runbooks/CUSTOM_A"} {
-		a := s.do("DELETE", "/v1/"+path, "latest", `{}`)
-		require.Contains(t, []int{http.StatusAccepted, http.StatusNoContent}, a.status, "%s: %s", path, a.body)
+	for _, c := range [][2]string{
+		{"nodes/n/maintenance", `{}`}, {"nodes/maintenance", `{"node_ident": "n"}`}, {"nodes/n", `{}`}, {"nodes", `{"node_ident": "m"}`},
+		{"runbooks", `{"runbook_ident": "CUSTOM_A"}`},
+	} {
+		a := s.do("DELETE", "/v1/"+c[0], "latest", c[1])
+		require.Contains(t, []int{http.StatusAccepted, http.StatusNoContent}, a.status, "%s: %s", c, a.body)
 	}
 }

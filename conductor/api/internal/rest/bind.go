@@ -15,7 +15,7 @@ import (
 
 // bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
 // parameters, then to its arguments. One further segment becomes the body. A query parameter with the name of an
-// identifier replaces a segment that the path lacks.
+// identifier replaces a segment that the path lacks, and so does an argument in the body of a DELETE.
 //
 // Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
 func (r *Request) bind(a *Action, segments []string) error {
@@ -34,6 +34,14 @@ func (r *Request) bind(a *Action, segments []string) error {
 		switch {
 		case len(segments) > 0:
 			r.Params, segments = append(r.Params, segments[0]), segments[1:]
+		case r.sent[name] != nil: // also one of the query
+			ident, isText := r.sent[name].(string)
+			if !isText {
+				ident, r.repeated = r.Query.Get(name), fault.Invalid("Expected %s for %s: %s", identKind(name), name, fault.Repr(r.sent[name]))
+			}
+			r.Params = append(r.Params, ident)
+			r.Query.Del(name)
+			delete(r.sent, name)
 		case r.Query.Has(name):
 			if values := r.Query[name]; len(values) > 1 {
 				r.repeated = fault.Invalid("Expected %s for %s: %v", identKind(name), name, pyrepr.List(values))
@@ -116,7 +124,7 @@ func identKind(name string) string {
 
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
 // identifiers are checked; the other actions check their arguments themselves. The arguments in the body of a DELETE
-// are kept for its handler, since the body is read only once.
+// are kept for bind and its handler, since the body is read only once.
 func (r *Request) checkNames(a *Action, segments []string) error {
 	names := slices.Concat(a.Idents, a.Args)
 	if a.Body != "" {
@@ -136,9 +144,8 @@ func (r *Request) checkNames(a *Action, segments []string) error {
 	case a.NoArgs:
 		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
 	case r.Method == http.MethodDelete && !a.AnyMethod:
-		args := r.BodyArgs(MaxBody, names...)
+		args := r.BodyArgs(MaxBody, names[min(given, len(a.Idents)):]...)
 		r.sent = args.Values
-		maps.DeleteFunc(r.sent, func(name string, _ any) bool { return !slices.Contains(a.Args, name) })
 		return args.Err
 	case r.Method == http.MethodPatch && !a.AnyMethod:
 		return r.QueryArgs(names...).Err

@@ -41,10 +41,10 @@ type Request struct {
 	Suffix  bool     // ".json" was removed from the path
 
 	before []string // the path segments before the name of the controller, set by find
-	// repeated is the fault of an identifier that the query has more than once, nil for none. bind sets it.
+	// repeated is the fault of an identifier that is given more than once, or is no text, nil for none. bind sets it.
 	repeated error
 
-	// sent are the arguments of [Action.Args] that a DELETE has in its query and its body. checkNames sets it.
+	// sent are the arguments that a DELETE has in its query and its body. checkNames sets it.
 	sent map[string]any
 
 	action  *Action // set by bind as soon as Params has the identifiers of the action
