@@ -12,9 +12,9 @@ import (
 )
 
 // A route of the page, as package plan computes it, is a text: the permissions that it needs, as upper-case letters; a
-// lower-case letter for each request's verb; and, if the goal cannot be reached, the sign of a failure with a letter for
-// the reason. These are the signs beside the letters of verbs. view.js of the explorer has the texts of the upper-case
-// letters (needs), and explains the reason for a version, too; its model.js splits a route.
+// lower-case letter for each request's verb; and, if the goal cannot be reached, the sign of a failure with a letter
+// for the reason. These are the signs beside the letters of verbs. view.js of the explorer has the texts of the
+// upper-case letters (needs), and explains the reason for a version, too; its model.js splits a route.
 const (
 	needsDestroy  = "D" // the permission to destroy a workload
 	needsRetry    = "R" // the permission to retry failed work
