@@ -3,13 +3,10 @@
 package bmctest
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -66,18 +63,8 @@ func (b *Redfish) note(r *http.Request) *Request {
 	return entry
 }
 
-// answer carries a request out and returns a healthy BMC's reply.
-func (b *Redfish) answer(c *call) (answer reply) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if refusal := (refused{}); errors.As(must.Catch(func() { answer = b.carryOut(c) }), &refusal) {
-		return refusal.reply
-	}
-	return answer
-}
-
-// carryOut returns the answer to a request, or refuses it.
-func (b *Redfish) carryOut(c *call) reply {
+// answer carries a request out and returns a healthy BMC's reply, or refuses the request. The caller holds b.mu.
+func (b *Redfish) answer(c *call) reply {
 	if v := c.Header.Get("OData-Version"); v != "" && v != "4.0" {
 		return problem(http.StatusPreconditionFailed, "Base.1.18.HeaderInvalid",
 			"Header 'OData-Version' is invalid.", "OData-Version")
