@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/ironstate/ironstate/internal/must"
 )
 
 // document is states/testdata/series.json.
@@ -69,33 +71,22 @@ var sources = []string{
 
 // readEntry reads a version of Ironic: a revision of a repository or, if the revision is
 // empty, the files of a folder.
-func readEntry(ctx context.Context, dir, revision string) (entry, error) {
-	texts := make(map[string]string)
-	for _, name := range sources {
-		text, err := source(ctx, dir, revision, name)
-		if err != nil {
-			return entry{}, err
+func readEntry(ctx context.Context, dir, revision string) (e entry, err error) {
+	err = must.Catch(func() {
+		texts := make(map[string]string)
+		for _, name := range sources {
+			if text := must.Get(source(ctx, dir, revision, name)); text != "" {
+				texts[name] = text
+			}
 		}
-		if text != "" {
-			texts[name] = text
+		if texts[sources[0]] == "" {
+			must.Failf("%s at revision %q has no %s", dir, revision, sources[0])
 		}
-	}
-	if texts[sources[0]] == "" {
-		return entry{}, fmt.Errorf("%s at revision %q has no %s", dir, revision, sources[0])
-	}
-	input, err := json.Marshal(texts)
-	if err != nil {
-		return entry{}, err
-	}
-	out, err := command(ctx, input, "python3", "-c", reader)
-	if err != nil {
-		return entry{}, err
-	}
-	e := entry{Tag: revision}
-	if err := json.Unmarshal(out, &e); err != nil {
-		return entry{}, fmt.Errorf("facts of Ironic %s: %w", revision, err)
-	}
-	return e, nil
+		out := must.Get(command(ctx, must.Get(json.Marshal(texts)), "python3", "-c", reader))
+		e.Tag = revision
+		must.OKf(json.Unmarshal(out, &e), "facts of Ironic %s", revision)
+	})
+	return e, err
 }
 
 // source returns the text of a file, "" if there is none.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -140,33 +141,22 @@ func parseNote(line string) (note, error) {
 // listNotes prints a line for each note of a clone that has no row, with the series that has it first, and one for each
 // row without a note.
 func listNotes(ctx context.Context, dir string, p project, out io.Writer) error {
-	rows, err := readNotes(p.file)
-	if err != nil {
-		return err
-	}
-	names := map[string][]string{}
-	for s := range states.AllSeries() {
-		if release := p.last(s.String()); release != "" && s > states.Antelope {
-			names[s.String()], err = notesOf(ctx, dir, release)
-			if errors.Is(err, errNoRevision) {
-				continue // the clone is older
-			} else if err != nil {
-				return err
+	return must.Catch(func() {
+		rows := must.Get(readNotes(p.file))
+		names := map[string][]string{}
+		for s := range states.AllSeries() {
+			if release := p.last(s.String()); release != "" && s > states.Antelope {
+				var err error
+				if names[s.String()], err = notesOf(ctx, dir, release); !errors.Is(err, errNoRevision) { // the clone may be older
+					must.OK(err)
+				}
 			}
 		}
-	}
-	newest, err := notesOf(ctx, dir, "HEAD")
-	if err != nil {
-		return err
-	}
-	base, err := notesOf(ctx, dir, p.base)
-	if err != nil {
-		return err
-	}
-	for _, line := range lacking(rows, newest, base, names) {
-		fmt.Fprintln(out, line)
-	}
-	return nil
+		newest, base := must.Get(notesOf(ctx, dir, "HEAD")), must.Get(notesOf(ctx, dir, p.base))
+		for _, line := range lacking(rows, newest, base, names) {
+			fmt.Fprintln(out, line)
+		}
+	})
 }
 
 // lacking returns the lines of listNotes: newest are the notes of a clone, base the notes without rows, and names the
@@ -266,17 +256,8 @@ func replaceTable(text []byte, table string) ([]byte, error) {
 
 // writeMissing writes the table into the reference.
 func writeMissing() error {
-	text, err := os.ReadFile(reference)
-	if err != nil {
-		return err
-	}
-	table, err := missingTable()
-	if err != nil {
-		return err
-	}
-	text, err = replaceTable(text, table)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(reference, text, 0o644)
+	return must.Catch(func() {
+		text := must.Get(replaceTable(must.Get(os.ReadFile(reference)), must.Get(missingTable())))
+		must.OK(os.WriteFile(reference, text, 0o644))
+	})
 }
