@@ -56,7 +56,7 @@ func (t *tester) checkNotFound(ctx context.Context) {
 		t.absent(ctx, key)
 	}
 	r.ID = id(2)
-	t.refused(ctx, r, conductor.NotFound)
+	t.refused(ctx, r, conductor.NotFound, "update", "delete")
 }
 
 func (t *tester) checkUnique(ctx context.Context) {
@@ -144,7 +144,7 @@ func (t *tester) createdAndDeleted(ctx context.Context, last int64) int64 {
 	for _, key := range []string{r.ID, "name=a", "instance=b"} {
 		t.absent(ctx, key)
 	}
-	must.Within("after the deletion", func() { t.refused(ctx, r, conductor.NotFound) })
+	t.refused(ctx, r, conductor.NotFound, "update after the deletion", "delete for the second time")
 	return deleted
 }
 

@@ -18,7 +18,8 @@ func (t *tester) checkRevision(ctx context.Context) {
 	for _, revision := range []int64{old.Revision, now.Revision + 1, 0, -1} {
 		late := old
 		late.Value, late.Revision = []byte("late"), revision
-		must.Within(fmt.Sprintf("revision %d instead of %d", revision, now.Revision), func() { t.refused(ctx, late, conductor.ErrConflict) })
+		numbers := fmt.Sprintf("of revision %d with %d", now.Revision, revision)
+		t.refused(ctx, late, conductor.ErrConflict, "update "+numbers, "delete "+numbers)
 		t.stored(ctx, now)
 	}
 	t.delete(ctx, now)

@@ -119,12 +119,12 @@ func (t *tester) delete(ctx context.Context, r conductor.Record) int64 {
 	return revision
 }
 
-// refused checks that neither an update nor a deletion of a record succeeds.
-func (t *tester) refused(ctx context.Context, r conductor.Record, want error) {
+// refused checks that neither an update nor a deletion of a record succeeds. The texts name them in errors.
+func (t *tester) refused(ctx context.Context, r conductor.Record, want error, update, deletion string) {
 	_, err := t.store().Update(ctx, r)
-	must.OKf(wantError(want, err), "update")
+	must.OKf(wantError(want, err), "%s", update)
 	_, err = t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	must.OKf(wantError(want, err), "delete")
+	must.OKf(wantError(want, err), "%s", deletion)
 }
 
 // stored checks that every handle returns the record, by its ID and by each key.
