@@ -89,7 +89,8 @@ func TestAnIdleSettingsObjectContradictsNoBootOverride(t *testing.T) {
 	}{
 		{"Pxe", "Once", "UEFI", false, nil}, {"Pxe", "Continuous", "UEFI", true, nil},
 		{"Pxe", "Disabled", "UEFI", false, verify.Protocol}, {"Hdd", "Once", "UEFI", false, verify.Protocol},
-		{"Pxe", "Continuous", "UEFI", false, verify.Protocol},
+		{"Pxe", "Continuous", "UEFI", false, verify.Protocol}, {"Pxe", "Once", "Legacy", false, verify.Protocol},
+		{"Pxe", "Once", "", false, nil},
 	} {
 		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
 			shows(systemPath, test.target, test.enabled, test.mode), shows(systemPath+"/SD", "None", "Disabled", "UEFI"))

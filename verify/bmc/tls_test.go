@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -69,42 +70,71 @@ func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
 	}
 }
 
+// refusingOnce refuses the first handshake.
+type refusingOnce struct {
+	net.Listener
+	done bool // used by the server's goroutine alone
+}
+
+func (l *refusingOnce) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil || l.done {
+		return conn, err
+	}
+	l.done = true
+	_, _ = conn.Read(make([]byte, 4096))
+	_, _ = conn.Write(refusal)
+	_ = conn.Close()
+	return l.Listener.Accept()
+}
+
 // A BMC that has used RSA is offered it at once while its connection is kept, and not by the next one.
 func TestRSAKeyExchangeIsOfferedAtOnceInTheConnectionThatNeededIt(t *testing.T) {
-	const rsa = tls.TLS_RSA_WITH_AES_256_GCM_SHA384
-	var offers []bool // by handshake: whether RSA was offered
-	var mu sync.Mutex
-	front := httptest.NewUnstartedServer(&fuzzedBMC{})
-	front.Config.ErrorLog = log.New(io.Discard, "", 0)
-	front.Config.SetKeepAlivesEnabled(false)
-	front.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{rsa}}
-	front.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		offers = append(offers, slices.Contains(hello.CipherSuites, rsa))
-		return nil, nil
-	}
-	front.StartTLS()
-	defer front.Close()
-	config := configOfServer(front)
-	config.SystemID = "1"
-	kept := newDriver(t, 1, map[string]bmc.Config{"node": config})
-	for _, want := range []int{1, 0} {
-		_, err := kept.PowerState(t.Context(), "node")
-		require.NoError(t, err)
-		mu.Lock()
-		refused := 0
-		for _, offered := range offers {
-			if !offered {
-				refused++
-			}
+	const rsa, ecdhe = tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+	for _, test := range []struct {
+		has    []uint16
+		listen func(net.Listener) net.Listener
+		all    bool // the handshakes of the second call offer RSA, or none does
+	}{
+		{[]uint16{rsa}, func(l net.Listener) net.Listener { return l }, true},
+		{[]uint16{rsa, ecdhe}, func(l net.Listener) net.Listener { return &refusingOnce{Listener: l} }, false},
+	} {
+		var offers []bool // by handshake that is not refused by the listener: whether RSA was offered
+		var mu sync.Mutex
+		front := httptest.NewUnstartedServer(&fuzzedBMC{})
+		front.Listener = test.listen(front.Listener)
+		front.Config.ErrorLog = log.New(io.Discard, "", 0)
+		front.Config.SetKeepAlivesEnabled(false)
+		front.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: test.has}
+		front.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			offers = append(offers, slices.Contains(hello.CipherSuites, rsa))
+			return nil, nil
 		}
-		require.Equal(t, want, refused, "%v", offers)
-		require.NotEmpty(t, offers, "each request has a handshake")
-		offers = nil
-		mu.Unlock()
+		front.StartTLS()
+		defer front.Close()
+		config := configOfServer(front)
+		config.SystemID = "1"
+		offered := func(call func() error) []bool {
+			require.NoError(t, call())
+			mu.Lock()
+			defer mu.Unlock()
+			seen := offers
+			offers = nil
+			return seen
+		}
+		kept := newDriver(t, 1, map[string]bmc.Config{"node": config})
+		call := func() error {
+			_, err := kept.PowerState(t.Context(), "node")
+			return err
+		}
+		require.Contains(t, offered(call), true)
+		require.Equal(t, []bool{test.all}, offered(call))
+		first := offered(func() error {
+			_, err := newVerifier(t, config).Verify(t.Context())
+			return err
+		})
+		require.False(t, first[0])
 	}
-	_, err := newVerifier(t, config).Verify(t.Context())
-	require.NoError(t, err)
-	require.False(t, offers[0])
 }
