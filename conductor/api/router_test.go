@@ -19,7 +19,8 @@ func TestASemicolonIsNoSeparatorOfAQuery(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes?owner=a;b", "latest", "").status)
 }
 
-// Ironic's HTTP server leaves it as it is since 2025.2, so that it is a part of an identifier, which no record can have.
+// Ironic's HTTP server leaves it as it is since 2025.2, so that it is a part of an identifier, which no record can
+// have.
 func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
 	for series, want := range map[states.Series][]int{states.Epoxy: {200, 200, 404, 404}, states.Flamingo: {400, 400, 400, 400}} {
 		s := start(t, series, api.Config{})

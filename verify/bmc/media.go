@@ -201,7 +201,8 @@ var ErrKept error = failure.Reason("the BMC keeps an image in its slot")
 
 // EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
 // none is named, of the system and of its managers. An inserted image without a way to eject it is an error of the kind
-// [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded. A BMC without slots has nothing to eject.
+// [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded. A BMC without slots has nothing to
+// eject.
 func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) error {
 	const op = "eject virtual media"
 	if err := checkDevices(op, devices...); err != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// offersRSA reports whether a ClientHello, in one record, offers a cipher suite with RSA key exchange (RFC 8446, section
-// 4.1.2, and 5.1 for the record).
+// offersRSA reports whether a ClientHello, in one record, offers a cipher suite with RSA key exchange (RFC 8446,
+// section 4.1.2, and 5.1 for the record).
 func offersRSA(t *testing.T, record []byte) bool {
 	hello := record[5+4+2+32:] // after the headers of record and message, the version, and the random
 	hello = hello[1+int(hello[0]):]

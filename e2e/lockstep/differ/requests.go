@@ -153,7 +153,8 @@ func (g *generator) requestFor(method, path string) Request {
 	return r
 }
 
-// parameters returns the parameters of a query. A query is an object, or the path of a list, which also gets the parameters of lists.
+// parameters returns the parameters of a query. A query is an object, or the path of a list, which also gets the
+// parameters of lists.
 func (g *generator) parameters(query template) url.Values {
 	v := url.Values{}
 	switch value := g.eval(query).(type) {

@@ -215,8 +215,8 @@ func filtersApply(q *listRequest) error {
 	return nil
 }
 
-// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in the request's. The name of
-// a port had its column before.
+// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in the request's. The name
+// of a port had its column before.
 func hasNoColumn(r *rest.Request, f *field) bool {
 	return f.is(noColumn) || f.since > r.Highest && f.name != "name"
 }

@@ -82,7 +82,8 @@ func (f failed) isServerError() bool {
 	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
 }
 
-// isNotReady reports whether an iDRAC has answered that it, or a part of it, is not ready, also to a request that reads.
+// isNotReady reports whether an iDRAC has answered that it, or a part of it, is not ready, also to a request that
+// reads.
 func (f failed) isNotReady() bool {
 	return (f.isRead() || f.request.Method != http.MethodGet) && (f.has("SWC0700") || f.has("RAC0508"))
 }
