@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
@@ -32,8 +31,6 @@ type engine struct {
 	// transitions has the transitions for which OnTransition is still to be called.
 	transitions *inorder.Queues[Transition]
 	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
-	// abandoned has the calls of power operations that do not return, by the node's UUID.
-	abandoned abandoned.Calls[string]
 }
 
 // reserve reserves a node for this process, a member with an ID. drop undoes it.

@@ -232,19 +232,16 @@ func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Cont
 func (e *engine) callPowerWithin(
 	ctx context.Context, timeout time.Duration, o Operation, f func(context.Context) (states.Power, error),
 ) (power states.Power, err error) {
-	if left := e.abandoned.Left(o.Node.UUID); left != nil {
-		return states.NoPower, left
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	power, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (power states.Power, err error) {
+	power, err = operate(ctx, e.types, o.Node, "for the power", func(ctx context.Context) (power states.Power, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {
 			power, err = f(ctx)
 			return err
 		})
 		return power, err
 	})
-	if e.abandoned.Note(o.Node.UUID, err) {
+	if errors.As(err, new(*boundedcall.AbandonedError)) {
 		e.counters.powerAbandoned.Add(1)
 	}
 	return power, err
