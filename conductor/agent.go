@@ -177,7 +177,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 		if err := c.rules.checkHeartbeat(n, h); err != nil {
 			return err
 		}
-		if !kindOf(n.ProvisionState).agent.heartbeats && !c.rules.recordsHeartbeat(n) {
+		if !kindOf(n.ProvisionState).heartbeats() && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
 		}
 		if attends, err = c.engine.attends(ctx, n.Clone()); err != nil {

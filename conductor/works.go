@@ -84,10 +84,6 @@ type workAgent struct {
 	// the check for that completes the steps in texts.
 	optionalSince states.Series
 	checkedEarly  bool
-	// heartbeats says that heartbeats are taken while the work is in progress.
-	//
-	// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
-	heartbeats bool
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
 	answer func(*Task, context.Context) (change func(*Node, time.Time) error, failure error)
@@ -180,7 +176,7 @@ func init() {
 				requested: func(r *ProvisionRequest) []StepRequest { return r.CleanSteps }, plan: planCleaning,
 			},
 			agent: workAgent{
-				word: agent.Clean, optionalSince: states.Gazpacho, checkedEarly: true, heartbeats: true, reused: true, stays: true,
+				word: agent.Clean, optionalSince: states.Gazpacho, checkedEarly: true, reused: true, stays: true,
 			},
 			end: workEnd{fault: "clean failure", takeOverFaults: true, after: afterCleaning},
 			cached: workCache{
@@ -204,7 +200,7 @@ func init() {
 				plan: planNewDeployment, replan: replanDeployment,
 				leanRecords: true, // a deploy step can be aborted since 2026.1
 			},
-			agent: workAgent{word: agent.Deploy, steps: agentDeploySteps, heartbeats: true, reused: true},
+			agent: workAgent{word: agent.Deploy, steps: agentDeploySteps, reused: true},
 			abort: workAbort{since: states.Gazpacho},
 			end:   workEnd{after: afterDeployment},
 			texts: workTexts{
@@ -228,7 +224,7 @@ func init() {
 				remember: rememberPassword, drop: (*Node).forgetRescue,
 				dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
 			},
-			agent: workAgent{heartbeats: true, answer: (*Task).finishRescue},
+			agent: workAgent{answer: (*Task).finishRescue},
 			abort: workAbort{entry: func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." }},
 			end:   workEnd{failed: (*Node).forgetRescue, after: afterRescue},
 			texts: workTexts{
@@ -253,7 +249,7 @@ func init() {
 				in: func(n *Node) **Steps { return &n.ServiceSteps }, kept: true,
 				requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent, notedEarly: true,
 			},
-			agent: workAgent{word: agent.Service, allInBand: true, optionalSince: states.Flamingo, heartbeats: true},
+			agent: workAgent{word: agent.Service, allInBand: true, optionalSince: states.Flamingo},
 			abort: workAbort{afterStepSince: states.Flamingo},
 			end:   workEnd{fault: "service failure", bootsInstance: true},
 			cached: workCache{
@@ -297,8 +293,13 @@ func (k *workKind) waits(n *Node) bool {
 	return k.work != states.NoWork && n.ProvisionState == k.work.Waiting()
 }
 
+// heartbeats reports whether heartbeats are taken while the work is in progress.
+//
+// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
+func (k *workKind) heartbeats() bool { return k.agent.word != "" || k.agent.answer != nil }
+
 // waitsForAgent reports whether the work of a node waits for a heartbeat.
-func (k *workKind) waitsForAgent(n *Node) bool { return k.waits(n) && k.agent.heartbeats }
+func (k *workKind) waitsForAgent(n *Node) bool { return k.waits(n) && k.heartbeats() }
 
 // bootsInStep reports whether a step of the work boots the agent. For other work it is booted before the first step.
 func (k *workKind) bootsInStep() bool { return k.steps.replan != nil }

@@ -26,11 +26,10 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 		require.Equal(t, kind.steps.requested != nil, kind.agent.word != "", "%v: a client requests the steps that an agent may execute", w)
 		require.Equal(t, kind.agent.word != "", kind.texts.noun != "" && kind.texts.flow != "" && kind.texts.progress != "", w)
 		require.Equal(t, w.Waiting() != states.NoState, kind.texts.timedOut != "", "%v: the text of a wait that has timed out", w)
-		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.agent.word != "" || kind.agent.answer != nil,
+		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.heartbeats(),
 			"%v: a heartbeat ends each wait but that for the data of an inspection", w)
 		require.Equal(t, kind.agent.word != "", kind.steps.merges || kind.agent.optionalSince != states.NoSeries,
 			"%v: the requested steps are merged, or are all", w)
-		require.Equal(t, kind.agent.word != "" || kind.agent.answer != nil, kind.agent.heartbeats, w)
 		require.Equal(t, w == states.WorkVerify, kind.steps.in == nil, "%v: all work but a verification has steps", w)
 		if w.Waiting() == states.NoState {
 			require.Empty(t, string(kind.agent.word)+kind.texts.inMaintenance, "%v never waits for an agent", w)
@@ -90,7 +89,7 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 	before := states.SetOf(states.Enroll, states.Manageable, states.Available)
 	does := before.Union(states.SetOf(states.Verifying, states.Cleaning, states.Deploying))
 	for s := range states.AllStates() {
-		require.Equal(t, heartbeats.Has(s), kindOf(s).agent.heartbeats, s)
+		require.Equal(t, heartbeats.Has(s), kindOf(s).heartbeats(), s)
 		require.Equal(t, stays.Has(s), succeeds(s) && kindOf(s).agent.stays, s)
 	}
 	for series := range states.AllSeries() {

@@ -76,7 +76,8 @@ var listed = strings.Join([]string{
 }, "|")
 
 // listedWaits are the tests with a list of the waiting states.
-const listedWaits = "WaitingNodesFailOnce|ReconcileFollowsTheRules|OnlyWorkThatWaited|HaveExpectedTimes"
+const listedWaits = "WaitingNodesFailOnce|ReconcileFollowsTheRules|OnlyWorkThatWaited|HaveExpectedTimes|StatesWhoseRulesAreIronics|" +
+	"RecordOfANodeDecides"
 
 func TestANewStateOfAWorkCostsItsRowsAndWords(t *testing.T) {
 	for folder, tests := range packages {
