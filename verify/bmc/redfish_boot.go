@@ -198,6 +198,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 func (r *redfishConnection) insistOnBoot(
 	ctx context.Context, settings *bootResource, wanted boot, contradiction func(shown boot) error,
 ) error {
+	var refused error // of the second request
 	for first := true; ; first = false {
 		raw, a, err := r.client.Get(ctx, settings.answer.Request.Path)
 		if r.client.Refused() {
@@ -214,13 +215,13 @@ func (r *redfishConnection) insistOnBoot(
 		failed := failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
 			wanted.Enabled, wanted.Mode, shown.Enabled, shown.Mode)
 		failed.Cause = contradiction(shown)
-		if !first {
-			return failed
+		if first {
+			_, refused = r.changeBoot(ctx, settings, true, wanted, wanted)
 		}
-		if _, refused := r.changeBoot(ctx, settings, true, wanted, wanted); refused != nil {
+		if refused != nil {
 			failed.Text += "; then " + refused.Error()
 		}
-		if r.client.Refused() || !again.After(ctx, r.pause, 1, failed) {
+		if !first || r.client.Refused() || !again.After(ctx, r.pause, 1, failed) {
 			return failed
 		}
 	}
