@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,7 +110,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s "+
 			"for conductor group %q.%s", n.Driver, n.ConductorGroup, hint)
 	}
-	if err := errors.Join(checkProperties(n), c.rules.checkInterfaces(&Node{}, n)); err != nil {
+	if err := errors.Join(checkProperties(n, c.config.Table.Series()), c.rules.checkInterfaces(&Node{}, n)); err != nil {
 		return nil, err
 	}
 	if n.CreatedAt.IsZero() {
@@ -235,20 +236,31 @@ func (b *rulebook) checkUpdate(before, n *Node) error {
 		n.RetiredReason = ""
 		n.SetEmpty("retired_reason", false)
 	}
-	return Held(checkProperties(n))
+	return Held(checkProperties(n, b.config.Table.Series()))
 }
 
-// checkProperties refuses sizes in properties that are not non-negative integers.
+// checkProperties refuses sizes in properties that are not non-negative integers. Numbers may have a fraction.
 //
 // Source: _validate_property_values in ironic/objects/node.py.
-func checkProperties(n *Node) error {
+func checkProperties(n *Node, series states.Series) error {
 	var wrong []string
 	for _, key := range []string{"cpus", "local_gb", "memory_mb"} {
-		value, ok := n.Properties[key]
-		if !ok || value == nil {
+		value := n.Properties[key]
+		if value == nil || key == "cpus" && series >= states.Bobcat {
 			continue
 		}
-		if size, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err != nil || size < 0 {
+		valid := false
+		switch size := value.(type) {
+		case bool:
+			valid = true
+		case string:
+			whole, isWhole := new(big.Int).SetString(strings.TrimSpace(size), 10)
+			valid = isWhole && whole.Sign() >= 0
+		default:
+			number, err := strconv.ParseFloat(fmt.Sprint(size), 64)
+			valid = err == nil && number > -1
+		}
+		if !valid {
 			wrong = append(wrong, fmt.Sprintf("%s=%v", key, value))
 		}
 	}

@@ -150,6 +150,15 @@ func TestAReasonIsClearedWithItsField(t *testing.T) {
 	})
 }
 
+func TestTheNumberOfProcessorsIsASizeBefore2023_2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Table = states.Antelope.Table() })
+		_, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll,
+			Properties: map[string]any{"cpus": "many"}})
+		require.ErrorContains(t, err, "cpus=many")
+	})
+}
+
 func TestSizesArePropertiesThatAreNotNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -160,12 +169,17 @@ func TestSizesArePropertiesThatAreNotNegative(t *testing.T) {
 		require.NoError(t, create(map[string]any{"cpus": 0, "local_gb": "10", "memory_mb": json.Number("4096"), "cpu_arch": "x86_64"}))
 		require.NoError(t, create(map[string]any{"cpus": nil}))
 		require.ErrorIs(t, create(map[string]any{"cpus": nil, "memory_mb": "much"}), conductor.Invalid)
-		err := create(map[string]any{"memory_mb": "much", "local_gb": 1, "cpus": -1})
+		err := create(map[string]any{"memory_mb": "much", "local_gb": json.Number("-1"), "cpus": -1})
 		require.ErrorIs(t, err, conductor.Invalid)
-		require.ErrorContains(t, err, "should be non-negative integers, but provided values are: cpus=-1, memory_mb=much")
+		require.ErrorContains(t, err, "should be non-negative integers, but provided values are: local_gb=-1, memory_mb=much")
+		require.NoError(t, create(map[string]any{"memory_mb": json.Number("1.5"), "local_gb": " 100000000000000000000 ", "cpus": "many"}))
+		require.NoError(t, create(map[string]any{"memory_mb": json.Number("-0.5"), "local_gb": true}))
+		for _, wrong := range []any{"1.5", "", "-1", []any{}, map[string]any{}} {
+			require.ErrorIs(t, create(map[string]any{"memory_mb": wrong}), conductor.Invalid, wrong)
+		}
 
 		n := f.node(states.Enroll)
-		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Properties = map[string]any{"cpus": "1.5"}; return nil })
+		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Properties = map[string]any{"local_gb": "1.5"}; return nil })
 		require.ErrorIs(t, err, conductor.Invalid)
 	})
 }
