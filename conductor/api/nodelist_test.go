@@ -36,6 +36,7 @@ func TestChildrenAreLeftOutOfLists(t *testing.T) {
 	}
 	require.Contains(t, s.do("GET", "/v1/nodes?include_children=x", "1.82", "").fault(), "Invalid include_children: Unrecognized value 'x'")
 	require.Equal(t, []any{child}, s.do("GET", "/v1/nodes/parent/children", "latest", "").json()["children"])
+	require.Equal(t, "Unexpected arguments: limit", s.do("GET", "/v1/nodes/parent/children?limit=1", "latest", "").fault())
 	require.Equal(t, "Unable to apply the requested parent_node 'nope'. Requested value was invalid.",
 		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "parent_node": "nope"}`).fault())
 }

@@ -64,7 +64,11 @@ func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.H
 
 // listHistory answers GET /v1/nodes/NODE/history.
 func listHistory(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs(slices.Concat(rest.PageArgs, []string{"detail"})...)
+	names := []string{"detail", "limit", "marker"}
+	if r.Series >= states.Epoxy {
+		names = append(names, "sort_key", "sort_dir")
+	}
+	a := r.QueryArgs(names...)
 	p, detail := a.Page((*rest.Args).UUID), a.Boolean("detail")
 	n, err := r.PathNode(a)
 	if err != nil {
@@ -78,10 +82,7 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	compare, known := historyOrders[p.SortKey]
-	switch {
-	case r.Series < states.Epoxy:
-		compare = nil
-	case !known, r.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, p.SortKey):
+	if !known || r.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, p.SortKey) {
 		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
 	}
 	entries, found := rest.Cut(p, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })

@@ -100,7 +100,7 @@ func parts(s *rest.Service) map[string]rest.Part {
 		"inventory": {Since: since.Inventory, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.Both: {Serve: withNode(showInventory), NoArgs: true},
 		}}},
-		"children": {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren}}}},
+		"children": {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren, NoArgs: true}}}},
 		"firmware": {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listFirmware}}}},
 		"vmedia": {Since: since.VirtualMedia, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: showVmedia},
