@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ironstate/ironstate/internal/errtext"
@@ -105,7 +104,7 @@ func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).withoutRamdisk(
 func (t *Task) cleanUpFailed(ctx context.Context) error {
 	left := *t.Node().CleanUp
 	failure := errtext.Error(t.tearDownRamdisk(ctx, left)) // a part of the last error
-	if errors.Is(failure, errLost) {
+	if t.record.lost(ctx) {
 		return errLost
 	}
 	interrupted := failure != nil && ctx.Err() != nil

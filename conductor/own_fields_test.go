@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,29 @@ func TestAStepChangesNothingThatTheConductorAloneWrites(t *testing.T) {
 	}
 }
 
+// The time since when the node is in its state identifies the work.
+func TestAStepThatSetsTheTimeOfItsStateDoesNotEndItsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) {
+			c.Hardware["fake-hardware"] = stepping{&conductor.Fake{}, func(ctx context.Context, task *conductor.Task) error {
+				begun := *task.Node().ProvisionUpdatedAt
+				time.Sleep(time.Second)
+				at := time.Now()
+				require.NoError(t, task.Update(ctx, func(n *conductor.Node) error { n.ProvisionUpdatedAt = &at; return nil }))
+				require.NoError(t, task.Update(ctx, func(n *conductor.Node) error { n.ProvisionUpdatedAt = nil; return nil }))
+				require.Equal(t, begun, *task.Node().ProvisionUpdatedAt)
+				return errors.New("the disk is broken")
+			}}
+		})
+		n := f.create(conductor.Node{ProvisionState: states.Manageable})
+		f.request(n, "provide")
+		bubble.Sleep(time.Minute)
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Contains(t, got.LastError, "the disk is broken")
+	})
+}
+
 func TestAStepWritesNothingOnceItsWorkHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late *conductor.Task
@@ -87,7 +111,7 @@ func TestAStepWritesNothingOnceItsWorkHasEnded(t *testing.T) {
 		f.request(n, "provide")
 		require.Equal(t, states.Available, f.settle(n).ProvisionState)
 		err := late.Update(f.ctx, func(n *conductor.Node) error { n.Owner = "late"; return nil })
-		require.EqualError(t, err, "the reservation was lost")
+		require.EqualError(t, err, "the work of this task has ended")
 		f.request(n, "active")
 		bubble.Sleep(time.Nanosecond)
 		require.Error(t, late.Update(f.ctx, func(n *conductor.Node) error { n.Owner = "late"; return nil }))

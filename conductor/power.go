@@ -111,8 +111,8 @@ func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target st
 // finishPower carries a power request out and stores what came of it.
 func (e *engine) finishPower(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
 	failure := t.reachPower(ctx, target, timeout)
-	if errors.Is(failure, errLost) {
-		return failure // another process reports the loss
+	if t.record.lost(ctx) {
+		return errLost // another process reports the loss
 	}
 	var event powersync.Event
 	err := t.record.persist(ctx, func(n *Node) error {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -61,6 +62,10 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 // record was deleted.
 var errLost = errors.New("the reservation was lost")
 
+// errStale is the error of a Task whose work has ended or waits. Its node may be at work again: a hardware type that
+// returns the error from another step has failed.
+var errStale = errors.New("the work of this task has ended")
+
 // Update changes the node's record. It calls change with a clone of the node, and again with a new
 // clone if another writer has changed the record meanwhile. It returns an error of change
 // unchanged. Any other error means that the record could not be changed; the step should return it.
@@ -70,13 +75,13 @@ var errLost = errors.New("the reservation was lost")
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	return t.record.update(ctx, &doubts{}, func(n *Node) error {
 		if n.Claim == "" || !n.isAtWorkOf(t.work) {
-			return errLost
+			return errStale
 		}
 		before := n.Clone()
 		if err := change(n); err != nil {
 			return err
 		}
-		n.Revision, n.CreatedAt = before.Revision, before.CreatedAt
+		n.Revision, n.CreatedAt, n.ProvisionUpdatedAt = before.Revision, before.CreatedAt, before.ProvisionUpdatedAt
 		return checkOwn(before, n)
 	})
 }
@@ -84,10 +89,16 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 // reservedRecord is the record of a node that this process has reserved, and its writes. It is safe for concurrent use.
 type reservedRecord struct {
 	engine *engine
+	gone   atomic.Bool // a write has found another claim, or no node
 
 	mu    sync.Mutex
 	node  *Node         // as of the last write
 	later []func(*Node) // changes that the next write stores together with its own
+}
+
+// lost reports whether the node was lost. The error of a step does not say so: it may come from another node's Task.
+func (r *reservedRecord) lost(ctx context.Context) bool {
+	return r.gone.Load() || errors.Is(context.Cause(ctx), errLost)
 }
 
 func (r *reservedRecord) get() *Node {
@@ -176,7 +187,8 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 					r.set(ended, len(later))
 					return nil
 				}
-				err = errLost
+				r.gone.Store(true)
+				return errLost
 			case err == nil:
 				r.set(n, 0)
 				continue
@@ -184,6 +196,7 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 		}
 		switch {
 		case errors.Is(err, NotFound):
+			r.gone.Store(true)
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			r.set(n, len(later))

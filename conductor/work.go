@@ -50,7 +50,7 @@ const (
 // report stores the result of the work in the node's state. It retries until the store accepts the
 // write, the node is lost or the conductor stops.
 func (t *Task) report(ctx context.Context, e result) error {
-	if errors.Is(e.err, errLost) {
+	if t.record.lost(ctx) {
 		return errLost
 	}
 	work := t.Node()
@@ -178,7 +178,7 @@ func (t *Task) clean(ctx context.Context) result {
 func (t *Task) tearDown(ctx context.Context) result {
 	allocation := t.Node().AllocationUUID
 	e := t.doSteps(ctx)
-	if errors.Is(e.err, errLost) {
+	if t.record.lost(ctx) {
 		return e // another process has taken the node over, or the node was deleted
 	}
 	if allocation != "" {
