@@ -117,5 +117,7 @@ func TestAMachineWhoseHardwareTypeNoLongerKnowsOfTheAgentIsNotClean(t *testing.T
 		}
 		m.requireState(n, states.CleanFail, "Failed to tear down from cleaning for node "+n.UUID+
 			", reason: the hardware type does not use the agent any more for the work clean")
+		require.Equal(t, states.PowerOff, n.Power, "the machine does not stay in the ramdisk")
+		require.Nil(t, n.CleanUp)
 	})
 }

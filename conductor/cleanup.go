@@ -70,9 +70,10 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
-// bootsRamdisk reports whether the work of a node's state boots the agent. If the hardware type is not there, panics or
-// hangs, that is so if the node's record says that the work has booted it: a machine is not powered off whose agent is
-// not known of. The hardware type reads a clone, since the caller goes on to write the node when the call is abandoned.
+// bootsRamdisk reports whether the work of a node's state boots the agent: the hardware type says so, or the record says
+// that the work has booted it, whatever the interfaces are now that the node has. If the hardware type is not there,
+// panics or hangs, it is enough that the record knows an agent; a machine without one is not powered off. The hardware
+// type reads a clone, since the caller goes on to write the node when the call is abandoned.
 func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 	kind, uses := kindOf(n.ProvisionState), false
 	if kind.work.Waiting() == states.NoState {
@@ -82,9 +83,8 @@ func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 	if err == nil {
 		uses, err = e.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
 	}
-	if err != nil && kind.of(n).Prepared {
-		uses = true
-	} else if err != nil {
+	uses = uses || kind.of(n).Prepared || err != nil && (n.Agent.URL != "" || n.Agent.TokenPregenerated)
+	if err != nil && !uses {
 		e.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
 	}
 	return uses && !kind.withoutRamdisk(n)

@@ -131,6 +131,22 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		"an unknown hardware type whose agent runs": {
 			Node{Driver: "another", ProvisionState: states.CleanWait, CleanSteps: &Steps{Prepared: true}}, offRamdisk, offRamdisk,
 		},
+		"an unknown hardware type whose agent has sent a heartbeat": {
+			Node{Driver: "another", ProvisionState: states.DeployWait, Agent: AgentInfo{URL: "https://10.0.0.7:9999"}}, offRamdisk, deployment,
+		},
+		"an unknown hardware type whose agent was given its token": {
+			Node{Driver: "another", ProvisionState: states.InspectWait, Agent: AgentInfo{TokenPregenerated: true}}, offRamdisk, offRamdisk,
+		},
+		"hardware that no longer uses the agent that it has booted": {
+			Node{ProvisionState: states.CleanHold, CleanSteps: &Steps{Prepared: true}}, offRamdisk, offRamdisk,
+		},
+		"an agent that runs by fast track beside work without it": {
+			Node{
+				ProvisionState: states.InspectWait, Interfaces: map[string]string{"inspect": "no-inspect"},
+				Agent: AgentInfo{URL: "https://10.0.0.7:9999"},
+			},
+			nil, nil,
+		},
 		"the return from rescue": {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
 		"a state without work":   {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
 	} {
