@@ -43,9 +43,17 @@ func (n *Node) drop() { n.Reservation, n.Claim = "", "" }
 // release is drop for a reservation without work. A change of power that has not ended has failed.
 func (n *Node) release() {
 	n.drop()
-	if n.TargetPower != states.NoPower {
-		n.TargetPower = states.NoPower
-		n.LastError = "the power state was being changed, and what came of it could not be stored"
+	n.endPower("the power state was being changed, and what came of it could not be stored")
+}
+
+// endPower ends a change of power that has failed, if there is one. What has failed before stays readable.
+func (n *Node) endPower(text string) {
+	if n.TargetPower == states.NoPower {
+		return
+	}
+	n.TargetPower = states.NoPower
+	if n.LastError == "" || n.ProvisionState != n.ProvisionState.Work().Failed() {
+		n.LastError = text
 	}
 }
 

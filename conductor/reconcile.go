@@ -226,10 +226,7 @@ func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
 	}
 	takenOver := n.Reservation != r.engine.config.Name
 	n.drop()
-	if n.TargetPower != states.NoPower {
-		n.TargetPower = states.NoPower
-		n.LastError = "the power state was being changed when the conductor that did it died"
-	}
+	n.endPower("the power state was being changed when the conductor that did it died")
 	if resumes := kindOf(n.ProvisionState).end.resumes; resumes != nil && resumes(r.engine.config) {
 		return nil // the work starts again
 	}

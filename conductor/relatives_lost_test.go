@@ -77,6 +77,22 @@ func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) {
 	}
 }
 
+func TestNoLostResponseOverwritesWhatHasFailed(t *testing.T) {
+	for lost, writes := int64(1), int64(1); lost <= writes; lost++ {
+		synctest.Test(t, func(t *testing.T) {
+			store, a := &forgetful{}, child(states.PowerOn)
+			a.ProvisionState, a.LastError = states.DeployFail, "the disk is broken"
+			f := startFamily(t, states.Hibiscus, states.PowerOn, func(c *conductor.Config) { c.Store = store }, map[string]*conductor.Node{"a": a})
+			synctest.Wait()
+			store.until.Store(lost)
+			_ = f.SetPower(f.ctx, f.nodes["parent"].UUID, states.PowerOff, 0)
+			bubble.Sleep(time.Minute)
+			writes = lost - store.until.Load()
+			require.Equal(t, "the disk is broken", f.read("a").LastError, "write %d", lost)
+		})
+	}
+}
+
 // A record may have a target power state from a release that dropped the reservation alone.
 func TestAChangeOfPowerThatNobodyMakesHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
