@@ -229,6 +229,9 @@ func (e *engine) manage(
 func (e *engine) noteManaged(s *session, n *Node, failure error, record func(*Node, error) string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), reportTimeout)
 	defer cancel()
+	if failure != nil && s.ctx.Err() != nil {
+		failure = context.Cause(s.ctx) // the text of noMember is for the client
+	}
 	var event string
 	_, _, err := e.fleet.edit(ctx, n.UUID, func(n *Node) error {
 		if n.Claim != s.id { // another process has taken the node over

@@ -225,6 +225,28 @@ func TestAnActionThatHangsIsTheLastErrorAndChangesNothingLater(t *testing.T) {
 }
 
 // Once nobody waits for the answer, only the node can say that the BMC refuses the value.
+func TestAnActionThatAShutdownEndsSaysSoInTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := conductor.New(conductor.Config{
+			Store: &conductor.Memory{}, Name: "alpha", ShutdownTimeout: time.Second,
+			Hardware: map[string]conductor.Hardware{"fake-hardware": &managed{Fake: &conductor.Fake{}, takes: time.Hour}},
+		})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		require.NoError(t, c.Ready(ctx))
+		n, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active})
+		require.NoError(t, err)
+		time.AfterFunc(time.Second, stop)
+		require.NoError(t, c.Management(n.UUID).SetSecureBoot(t.Context(), true))
+		<-done
+		n, err = c.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, "Failed to change secure_boot state to 'True': the conductor was stopped", n.LastError)
+	})
+}
+
 func TestALateRefusalOfAValueIsTheLastError(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"a caller who waits": time.Second, "a caller who has left": 14 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
