@@ -114,6 +114,29 @@ func TestAHardwareTypeIsNotAskedAgainBeforeItHasAnswered(t *testing.T) {
 	}
 }
 
+// Clients that do not wait for the answer make no more calls than one that does, once the first is overdue.
+func TestImpatientClientsLeaveNoCallForEachQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, hardware := startDefective(t)
+		n := f.node(states.Manageable)
+		release, calls := make(chan struct{}), atomic.Int32{}
+		goOn := sync.OnceFunc(func() { close(release) })
+		defer goOn()
+		hardware.breaks("Validate", func() { calls.Add(1); <-release })
+		for range 50 {
+			ctx, leave := context.WithTimeout(f.ctx, 2*time.Second)
+			_, _ = f.Validate(ctx, n.UUID)
+			leave()
+		}
+		require.LessOrEqual(t, calls.Load(), int32(2))
+		goOn()
+		synctest.Wait()
+		all, err := f.Validate(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.NoError(t, all["power"])
+	})
+}
+
 // A call that a client cuts short may be in time for the next one.
 func TestAClientThatLeavesMakesNoOtherQuestionFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,18 +20,18 @@ type question struct{ driver, node, what string }
 // ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
 // returns a [*HardwareError] that names what was asked for. It returns the context's error if the context has ended.
 // While a call does not return that has not returned in time, the same question about the node fails at once: clients
-// and work ask again and again, and each call would keep a goroutine and a record.
+// and work ask again and again, and each call would keep a goroutine and a record. A call that a client has left may be
+// in time for others until its own time is over.
 func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
 	q := question{n.Driver, n.UUID, what}
 	if left := types.unanswered.Left(q); left != nil {
 		err = fmt.Errorf("an earlier question is not answered yet: %w", left)
 	} else {
-		limited, cancel := context.WithTimeout(ctx, askTimeout)
+		due := time.Now().Add(askTimeout)
+		limited, cancel := context.WithDeadline(ctx, due)
 		defer cancel()
 		answer, err = boundedcall.Do(limited, stepGrace, func(context.Context) (T, error) { return f(), nil })
-		if ctx.Err() == nil { // a client that leaves cuts the time of a call that may be in time for others
-			types.unanswered.Note(q, err)
-		}
+		types.unanswered.NoteFrom(q, err, due)
 	}
 	switch {
 	case err == nil:

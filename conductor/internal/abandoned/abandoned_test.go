@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,6 +40,23 @@ func TestACallIsLeftUntilItReturns(t *testing.T) {
 		close(second)
 		synctest.Wait()
 		require.Nil(t, calls.Left("a"))
+		require.Nil(t, calls.Left("a"))
+	})
+}
+
+func TestACallIsLeftFromTheTimeOnAtWhichItIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls abandoned.Calls[string]
+		release, due := make(chan struct{}), time.Now().Add(2*time.Second)
+		late, later := hang(release), hang(release)
+		require.True(t, calls.NoteFrom("a", later, due.Add(time.Second)))
+		require.True(t, calls.NoteFrom("a", late, due))
+		time.Sleep(time.Second)
+		require.Nil(t, calls.Left("a"))
+		time.Sleep(time.Second)
+		require.Equal(t, late, calls.Left("a"))
+		close(release)
+		synctest.Wait()
 		require.Nil(t, calls.Left("a"))
 	})
 }
