@@ -90,7 +90,8 @@ func (c *Conductor) Run(ctx context.Context) error {
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
 	r := &run{ctx: ctx, work: work}
 	c.engine.transitions.RunIn(&r.group)
-	c.fleet.follow(ctx, &r.group, reconciler{c.engine}.node, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
+	// Work that goes on after the end of ctx may read a kind of objects for the first time.
+	c.fleet.follow(member, &r.group, reconciler{c.engine}.node, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.sessions.keep(member, r) })
 	r.group.Go(func() { every(ctx, c.config.CheckInterval, c.reconcileAll) })
 	if !c.config.SkipPowerSync {

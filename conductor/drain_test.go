@@ -17,6 +17,41 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// A conductor reads a kind of objects when it is asked for one, which may be after the end of Run has begun.
+func TestWorkOfAConductorThatStopsReadsWhatNothingHasReadBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		hardware := &keeping{&conductor.Fake{}, func(ctx context.Context, task *conductor.Task) error {
+			<-goOn
+			inventory := map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}}}
+			return task.StoreInspection(ctx, inventory, nil, nil, func(*conductor.Node) {})
+		}}
+		c, err := conductor.New(conductor.Config{
+			Store: &conductor.Memory{}, Name: "alpha", ShutdownTimeout: time.Hour, Log: slog.New(slog.DiscardHandler),
+			Hardware: map[string]conductor.Hardware{"fake-hardware": hardware},
+		})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		require.NoError(t, c.Ready(ctx))
+		n, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Manageable})
+		require.NoError(t, err)
+		require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "inspect", Version: states.Latest().MaxAPIVersion()}))
+		synctest.Wait()
+		stop()
+		bubble.Sleep(time.Minute)
+		close(goOn)
+		<-done
+		n, err = c.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		ports, err := c.ObjectsOf(t.Context(), conductor.KindPort, n.UUID)
+		require.NoError(t, err)
+		require.Len(t, ports, 1)
+	})
+}
+
 func TestAConductorThatStopsEndsItsWorkWhileTheOthersTakeItsOtherNodes(t *testing.T) {
 	for name, membership := range map[string]func() conductor.Membership{
 		"drains":      func() conductor.Membership { return newLocalMembership() },

@@ -42,7 +42,7 @@ type session struct {
 
 // run holds the contexts and the wait group of one call of Run.
 type run struct {
-	ctx   context.Context // of the watches and the periodic checks
+	ctx   context.Context // of the periodic checks, and of whatever begins work
 	work  context.Context // of the work on nodes, which may outlive ctx
 	group sync.WaitGroup  // all goroutines
 }
