@@ -124,7 +124,7 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		}
 		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, nil
 	}
-	return none{}, c.engine.exclusively(ctx, ident, bootDeviceFunction, set)
+	return none{}, c.engine.exclusively(ctx, ident, "setting the boot device", set)
 }
 
 // callTimeout bounds a hardware call whose result a client waits for.
@@ -181,11 +181,12 @@ type vendorArgs struct {
 	Args   map[string]any
 }
 
-func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendorArgs) (answer any, err error) {
+func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendorArgs) (any, error) {
 	methods, err := vendorMethodsHere(ctx, c, ident, none{})
 	if err != nil {
 		return nil, err
 	}
+	var answer any
 	call := func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
 		vendor := c.engine.types.vendor(hardware, n)
 		if vendor == nil {

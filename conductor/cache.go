@@ -249,17 +249,15 @@ func (p powerRounds) health(ctx context.Context, n *Node) string {
 	if !ok || config.SkipHealth || config.Table.Series().MaxAPIVersion() < healthAPI {
 		return n.Health
 	}
-	read := make(chan string, 1) // a call that is abandoned may still send
-	_, err := p.engine.callPower(ctx, Operation{Name: "read health", Node: n}, func(ctx context.Context) (states.Power, error) {
-		health, err := reader.ReadHealth(ctx, n)
-		read <- health
-		return states.NoPower, err
+	o := Operation{Name: "read health", Node: n}
+	health, err := callPower(ctx, p.engine, p.engine.syncer.Config().Timeout, o, func(ctx context.Context) (string, error) {
+		return reader.ReadHealth(ctx, n)
 	})
 	if err != nil {
 		config.Log.Warn("the health of a node could not be read", "node", n.UUID, "error", err)
 		return n.Health
 	}
-	return <-read
+	return health
 }
 
 // health adds a change of a machine's health to its node's history.

@@ -205,7 +205,7 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 			conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"},
 			func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated, true,
 		},
-		"a negative size": {active, func(n *conductor.Node) { n.Properties = map[string]any{"cpus": -1} }, conductor.Invalid, true},
+		"a negative size": {active, func(n *conductor.Node) { n.Properties = map[string]any{"local_gb": -1} }, conductor.Invalid, true},
 		"protected when available": {
 			conductor.Node{ProvisionState: states.Available}, func(n *conductor.Node) { n.Protected = true }, conductor.WrongState, false,
 		},

@@ -250,8 +250,8 @@ func (t *Task) askPower(ctx context.Context, power states.Power) error {
 	}
 	t.engine.counters.powerSets.Add(1)
 	timeout, o := t.engine.syncer.Config().SetPowerTimeout(), Operation{Name: "set " + power.String(), Node: n}
-	_, err = t.engine.callPowerWithin(permitted, timeout, o, func(ctx context.Context) (states.Power, error) {
-		return power, t.hardware.SetPower(ctx, n, power)
+	_, err = callPower(permitted, t.engine, timeout, o, func(ctx context.Context) (none, error) {
+		return none{}, t.hardware.SetPower(ctx, n, power)
 	})
 	return powersync.Confirm(ctx, power, err, func() powersync.Reading { return t.engine.readPower(ctx, t.hardware, n) })
 }
@@ -259,7 +259,8 @@ func (t *Task) askPower(ctx context.Context, power states.Power) error {
 // readPower reads the power state of a node.
 func (e *engine) readPower(ctx context.Context, hardware Hardware, n *Node) powersync.Reading {
 	e.counters.powerReads.Add(1)
-	power, err := e.callPower(ctx, Operation{Name: "read power", Node: n}, func(ctx context.Context) (states.Power, error) {
+	o := Operation{Name: "read power", Node: n}
+	power, err := callPower(ctx, e, e.syncer.Config().Timeout, o, func(ctx context.Context) (states.Power, error) {
 		return hardware.PowerState(ctx, n)
 	})
 	return powersync.Reading{Power: power, Err: err}

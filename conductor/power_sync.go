@@ -222,27 +222,22 @@ func (p powerRounds) force(
 	}
 }
 
-// callPower calls a power operation of a node's hardware, for [powersync.Config.Timeout] at most.
-func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Context) (states.Power, error)) (states.Power, error) {
-	return e.callPowerWithin(ctx, e.syncer.Config().Timeout, o, f)
-}
-
-// callPowerWithin calls a power operation of a node's hardware within a timeout. A call that does not return is
-// abandoned; until it returns, the node's calls fail.
-func (e *engine) callPowerWithin(
-	ctx context.Context, timeout time.Duration, o Operation, f func(context.Context) (states.Power, error),
-) (power states.Power, err error) {
+// callPower calls an operation on the power or the health of a node's hardware within a timeout. A call that does not
+// return is abandoned; until it returns, the node's calls fail.
+func callPower[T any](
+	ctx context.Context, e *engine, timeout time.Duration, o Operation, f func(context.Context) (T, error),
+) (result T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	power, err = operate(ctx, e.types, o.Node, "for the power", func(ctx context.Context) (power states.Power, err error) {
+	result, err = operate(ctx, e.types, o.Node, "for the power or health", func(ctx context.Context) (result T, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {
-			power, err = f(ctx)
+			result, err = f(ctx)
 			return err
 		})
-		return power, err
+		return result, err
 	})
 	if errors.As(err, new(*boundedcall.AbandonedError)) {
 		e.counters.powerAbandoned.Add(1)
 	}
-	return power, err
+	return result, err
 }

@@ -120,7 +120,7 @@ func TestARefusalAfterTheLockSetsUpdatedAt(t *testing.T) {
 		},
 		"a bad size": {
 			conductor.Node{ProvisionState: states.Enroll},
-			updated(func(n *conductor.Node) { n.Properties = map[string]any{"cpus": "x"} }), true,
+			updated(func(n *conductor.Node) { n.Properties = map[string]any{"memory_mb": "x"} }), true,
 		},
 		"another instance": {
 			conductor.Node{ProvisionState: states.Enroll, InstanceUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"},
