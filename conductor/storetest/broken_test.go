@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,5 +156,48 @@ func TestAHandleThatLagsIsFound(t *testing.T) {
 		}
 		second.list = first.list
 		require.ErrorContains(t, storetest.Check(first, second), "is stored as written")
+	})
+}
+
+// failing yields an error in place of the first value of a range, and then ends as an iterator does that defers nothing.
+func failing[T any](begun, ended *atomic.Int64) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		begun.Add(1)
+		yield(none, errors.New("no range"))
+		ended.Add(1)
+	}
+}
+
+func TestACheckThatEndsInARangeLeavesItAsByBreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun, ended atomic.Int64
+		b := newBroken()
+		b.watch = func(context.Context, conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return failing[conductor.Change](&begun, &ended)
+		}
+		require.ErrorContains(t, storetest.Check(b), "a record that a watch has yielded can be read: no range")
+		m := newMembers(&board{leases: map[string]*boardLease{}})
+		m.join = func(context.Context, conductor.Member) iter.Seq2[[]conductor.Member, error] {
+			return failing[[]conductor.Member](&begun, &ended)
+		}
+		require.ErrorContains(t, storetest.CheckMembership(lease, m.process(), m.process()), "a context that has ended before: no range")
+		synctest.Wait()
+		require.Equal(t, begun.Load(), ended.Load())
+	})
+}
+
+func TestAPanicInAGoroutineOfTheCheckIsABrokenPromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken()
+		b.update = func(context.Context, conductor.Record) (int64, error) { panic("no update") }
+		b.watch = func(context.Context, conductor.Kind) iter.Seq2[conductor.Change, error] { panic("no watch") }
+		err := storetest.Check(b)
+		require.ErrorContains(t, err, "no update is lost: it panicked: no update\n")
+		require.ErrorContains(t, err, "then the changes: it panicked: no watch\n")
+		m := newMembers(&board{leases: map[string]*boardLease{}})
+		m.join = func(context.Context, conductor.Member) iter.Seq2[[]conductor.Member, error] { panic("no member") }
+		err = storetest.CheckMembership(lease, m.process(), m.process())
+		require.ErrorContains(t, err, "all members see it: it panicked: no member\n")
 	})
 }

@@ -44,11 +44,15 @@ func (t *tester) follow(ctx context.Context, s conductor.Store, gate chan struct
 	ctx, f.stop = context.WithCancel(ctx)
 	go func() {
 		defer close(f.over)
-		for change, err := range s.Watch(ctx, t.kind) {
-			f.take(change, err)
-			if gate != nil {
-				<-gate
+		if err := guarded(func() {
+			for change, err := range s.Watch(ctx, t.kind) {
+				f.take(change, err)
+				if gate != nil {
+					<-gate
+				}
 			}
+		}); err != nil {
+			f.take(conductor.Change{}, err)
 		}
 	}()
 	return f

@@ -138,9 +138,13 @@ func (c *membershipTester) join(ctx context.Context, p Process, name string, slo
 	c.members = append(c.members, m)
 	go func() {
 		defer close(m.over)
-		for list, err := range p.Join(ctx, m.Member) {
-			m.take(list, err)
-			<-gate
+		if err := guarded(func() {
+			for list, err := range p.Join(ctx, m.Member) {
+				m.take(list, err)
+				<-gate
+			}
+		}); err != nil {
+			m.take(nil, err)
 		}
 	}()
 	return m

@@ -26,7 +26,7 @@ func (t *tester) together(f func(i int, s conductor.Store)) []error {
 		s := t.store()
 		running.Go(func() {
 			<-start
-			errs[i] = must.Catch(func() { f(i, s) })
+			errs[i] = guarded(func() { f(i, s) })
 		})
 	}
 	close(start)

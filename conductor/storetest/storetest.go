@@ -19,10 +19,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/kit"
 	"github.com/ironstate/ironstate/internal/must"
 )
@@ -82,6 +84,29 @@ type tester struct {
 	stores []conductor.Store // handles on the same records
 	kind   conductor.Kind
 	turn   int
+}
+
+// each calls body for each value of a range, until it reports false. The range yields no error. If body ends the check,
+// the range is left first, as by break: a panic would unwind the iterator, which need not be made for that.
+func each[T any](values iter.Seq2[T, error], body func(T) bool) {
+	var failure error
+	for value, err := range values {
+		more := false
+		failure = must.Catch(func() {
+			must.OK(err)
+			more = body(value)
+		})
+		if !more {
+			break
+		}
+	}
+	must.OK(failure)
+}
+
+// guarded calls f, and returns the error with which it ends. A panic is such an error, also in a goroutine of the check.
+func guarded(f func()) error {
+	_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) { return struct{}{}, must.Catch(f) })
+	return err
 }
 
 // store returns the handles in turn.
