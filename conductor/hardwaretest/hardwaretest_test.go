@@ -550,3 +550,13 @@ func TestWhatSendsWithoutAPermissionIsReported(t *testing.T) {
 	c.Hardware = managed{f, "CallVendor shared"}
 	require.NoError(t, hardwaretest.Check(c), "a shared method needs no permission")
 }
+
+func TestAPanicInAGoroutineOfTheCheckIsABrokenPromise(t *testing.T) {
+	c, f := newFake()
+	hardware := newBroken(f)
+	hardware.read = func(context.Context, *conductor.Node) (states.Power, error) { panic("no power state") }
+	c.Hardware = hardware
+	err := hardwaretest.Check(c)
+	require.ErrorContains(t, err, "calls may be concurrent: it panicked: no power state\n")
+	require.ErrorContains(t, err, "no method waits after its context has ended: it panicked: no power state\n")
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/states"
 )
@@ -176,10 +177,12 @@ func (t *tester) checkConcurrent(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range errs {
 		all.Go(func() {
-			_ = t.Hardware.Validate(t.node.Clone())
-			_ = t.Hardware.Describe()
-			_ = t.Hardware.Steps(t.node.Clone(), states.WorkClean)
-			_, errs[i] = t.Hardware.PowerState(ctx, t.node.Clone())
+			_, errs[i] = boundedcall.Do(context.WithoutCancel(ctx), 0, func(context.Context) (states.Power, error) {
+				_ = t.Hardware.Validate(t.node.Clone())
+				_ = t.Hardware.Describe()
+				_ = t.Hardware.Steps(t.node.Clone(), states.WorkClean)
+				return t.Hardware.PowerState(ctx, t.node.Clone())
+			})
 		})
 	}
 	all.Wait()
@@ -190,14 +193,12 @@ func (t *tester) checkContext(ctx context.Context) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	for _, o := range t.guarded() {
-		done := make(chan error, 1)
 		before := t.Changes()
-		go func() { done <- o.call(ended) }()
-		select {
-		case <-done:
-		case <-time.After(grace):
+		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { _ = o.call(ctx); return struct{}{}, nil })
+		if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
 			must.Failf("%s did not return within %v", o.name, grace)
 		}
+		must.OKf(err, "%s", o.name)
 		if sent := t.Changes() - before; sent > 0 {
 			must.Failf("%s sent %d requests after its context had ended", o.name, sent)
 		}

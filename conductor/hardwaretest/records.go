@@ -63,7 +63,7 @@ func (t *tester) checkValid(context.Context) {
 	t.checkSecrets(problems)
 }
 
-// checkSecrets returns an error if a problem's text has a secret.
+// checkSecrets fails if a problem's text has a secret.
 func (t *tester) checkSecrets(problems map[string]error) {
 	for at, err := range problems {
 		for i, secret := range t.Secrets {
@@ -108,7 +108,8 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 			must.Failf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
 		}
 	}
-	if t.checkSecrets(problems); problems["power"] == nil {
+	t.checkSecrets(problems)
+	if problems["power"] == nil {
 		return
 	}
 	before := t.Changes()
