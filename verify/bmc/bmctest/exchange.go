@@ -3,12 +3,9 @@
 package bmctest
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // exchange is a request without a response yet.
@@ -20,14 +17,7 @@ type exchange struct {
 }
 
 // answer carries the request out and returns a healthy BMC's reply.
-func (x *exchange) answer() (answer reply) {
-	x.bmc.mu.Lock()
-	defer x.bmc.mu.Unlock()
-	if refusal := (refused{}); errors.As(must.Catch(func() { answer = x.bmc.answer(x.call) }), &refusal) {
-		return refusal.reply
-	}
-	return answer
-}
+func (x *exchange) answer() reply { return x.bmc.answer(x.call) }
 
 // send sends a reply without any fault.
 func (x *exchange) send(p reply) {

@@ -100,18 +100,28 @@ const applyOnReset = "OnReset"
 
 // patchBIOS changes attributes, all or nothing.
 func (s *system) patchBIOS(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
 	changes := make(map[string]any)
-	for name, raw := range sorted.All(membersOf(c)) {
+	for name, raw := range sorted.All(body) {
 		property := member{name: name}
-		property.unknown().unless(name == "Attributes" || name == "@Redfish.SettingsApplyTime")
 		content, ok := members(raw)
-		property.wrongType(string(raw)).unless(ok)
-		if name == "Attributes" {
-			s.mergeAttributes(changes, content)
-			continue
+		switch {
+		case name != "Attributes" && name != "@Redfish.SettingsApplyTime":
+			return property.unknown()
+		case !ok:
+			return property.wrongType(string(raw))
+		case name == "Attributes":
+			if refusal, ok := s.mergeAttributes(changes, content); !ok {
+				return refusal
+			}
+		default:
+			if when, _ := textOf(content["ApplyTime"]); when != applyOnReset {
+				return member{name: "ApplyTime"}.notInList(string(content["ApplyTime"]))
+			}
 		}
-		when, _ := textOf(content["ApplyTime"])
-		member{name: "ApplyTime"}.notInList(string(content["ApplyTime"])).unless(when == applyOnReset)
 	}
 	for _, a := range s.profile.attributes() {
 		if value, ok := changes[a.name]; ok {
@@ -125,13 +135,20 @@ func (s *system) patchBIOS(c *call) reply {
 }
 
 // mergeAttributes decodes the values of attributes into changes.
-func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) {
+func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
 	attributes := s.profile.attributes()
 	for name, raw := range sorted.All(values) {
 		i := slices.IndexFunc(attributes, func(a attribute) bool { return a.name == name })
-		member{name: name}.unknown().unless(i >= 0)
-		changes[name] = attributes[i].decode(raw)
+		if i < 0 {
+			return member{name: name}.unknown(), false
+		}
+		value, refusal, ok := attributes[i].decode(raw)
+		if !ok {
+			return refusal, false
+		}
+		changes[name] = value
 	}
+	return reply{}, true
 }
 
 // resetBIOS carries out the action Bios.ResetBios.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 const (
@@ -79,11 +81,14 @@ func (e *events) resource(id string) *resource {
 
 // subscribe handles a POST to the collection of subscriptions.
 func (e *events) subscribe(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
 	s := &subscription{properties: object{}}
-	for name, raw := range membersOf(c) {
+	for name, raw := range sorted.All(body) {
 		property := member{name: name}
 		var value any
-		var ok bool
 		switch name {
 		case "Destination", "Protocol", "Context":
 			value, ok = textOf(raw)
@@ -92,18 +97,24 @@ func (e *events) subscribe(c *call) reply {
 			ok = json.Unmarshal(raw, &types) == nil
 			value = types
 			for _, t := range types {
-				property.notInList(t).unless(slices.Contains(eventTypes, t))
+				if !slices.Contains(eventTypes, t) {
+					return property.notInList(t)
+				}
 			}
 		case "HttpHeaders":
 			ok = json.Unmarshal(raw, &value) == nil
 		default:
 			return property.unknown()
 		}
-		property.wrongType(string(raw)).unless(ok)
+		if !ok {
+			return property.wrongType(string(raw))
+		}
 		s.properties[name] = value
 	}
 	for _, name := range []string{"Destination", "Protocol"} {
-		member{name: name}.missing().unless(s.properties[name] != nil)
+		if s.properties[name] == nil {
+			return member{name: name}.missing()
+		}
 	}
 	if len(e.subscriptions) == maxSubscriptions {
 		return problem(http.StatusServiceUnavailable, "Base.1.18.EventSubscriptionLimitExceeded",

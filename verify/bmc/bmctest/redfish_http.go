@@ -63,15 +63,19 @@ func (b *Redfish) note(r *http.Request) *Request {
 	return entry
 }
 
-// answer carries a request out and returns a healthy BMC's reply, or refuses the request. The caller holds b.mu.
+// answer carries a request out and returns a healthy BMC's reply.
 func (b *Redfish) answer(c *call) reply {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if v := c.Header.Get("OData-Version"); v != "" && v != "4.0" {
 		return problem(http.StatusPreconditionFailed, "Base.1.18.HeaderInvalid",
 			"Header 'OData-Version' is invalid.", "OData-Version")
 	}
 	res := b.find(cleanPath(c.URL.Path))
 	if !res.isOpen(c.Method) {
-		b.authenticate(c.Request)
+		if refusal, ok := b.authenticate(c.Request); !ok {
+			return refusal
+		}
 	}
 	if res == nil {
 		return notFound(c.URL.Path)

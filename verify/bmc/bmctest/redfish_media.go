@@ -149,12 +149,22 @@ func (s *slot) object(at string) object {
 
 // insert carries out the action VirtualMedia.InsertMedia. It refuses to replace an image.
 func (s *slot) insert(c *call) reply {
-	body := membersOf(c)
-	member{"Image", insertMedia}.missing().unless(body["Image"] != nil)
-	problem(http.StatusConflict, "Base.1.18.ResourceInUse",
-		"The change to the requested resource failed because the resource is in use or in transition.").unless(!s.medium.inserted)
+	const action = insertMedia
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	if _, ok := body["Image"]; !ok {
+		return member{"Image", action}.missing()
+	}
+	if s.medium.inserted {
+		return problem(http.StatusConflict, "Base.1.18.ResourceInUse",
+			"The change to the requested resource failed because the resource is in use or in transition.")
+	}
 	m := medium{inserted: true, writeProtected: true}
-	m.merge(body, insertMedia)
+	if refusal, ok := m.merge(body, action); !ok {
+		return refusal
+	}
 	s.change(m)
 	return noContent()
 }
@@ -168,11 +178,18 @@ func (s *slot) eject(*call) reply {
 // patch inserts, changes or ejects the image, all or nothing. An Image of null empties the slot. Without actions the
 // client says that the image is inserted.
 func (s *slot) patch(at string, c *call) reply {
-	body, m := membersOf(c), s.medium
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	m := s.medium
 	if m.image == "" {
 		m = medium{inserted: !s.profile.PatchedSlots, writeProtected: true}
 	}
-	if m.merge(body, ""); m.image == "" {
+	if refusal, ok := m.merge(body, ""); !ok {
+		return refusal
+	}
+	if m.image == "" {
 		m = medium{}
 	}
 	s.change(m)
@@ -192,7 +209,7 @@ func (s *slot) change(to medium) {
 }
 
 // merge sets the members of a request's body. With an action they are its parameters, and otherwise properties.
-func (m *medium) merge(body map[string]json.RawMessage, action string) {
+func (m *medium) merge(body map[string]json.RawMessage, action string) (refusal reply, ok bool) {
 	for name, raw := range sorted.All(body) {
 		at := member{name, action}
 		var accepted bool
@@ -209,14 +226,20 @@ func (m *medium) merge(body map[string]json.RawMessage, action string) {
 		case "Password", "TransferMethod":
 			_, accepted = textOf(raw)
 		case "TransferProtocolType":
-			m.protocol, accepted = textOf(raw)
-			at.notInList(m.protocol).unless(!accepted || slices.Contains(mediaProtocols, m.protocol))
+			if m.protocol, accepted = textOf(raw); accepted && !slices.Contains(mediaProtocols, m.protocol) {
+				return at.notInList(m.protocol), false
+			}
 		default:
-			at.unknown().refuse()
+			return at.unknown(), false
 		}
-		at.wrongType(string(raw)).unless(accepted)
+		if !accepted {
+			return at.wrongType(string(raw)), false
+		}
 	}
-	member{"Image", action}.wrongFormat(m.image).unless(m.image != "" && m.reachable() || m.image == "" && action == "")
+	if m.image != "" && !m.reachable() || m.image == "" && action != "" {
+		return member{"Image", action}.wrongFormat(m.image), false
+	}
+	return reply{}, true
 }
 
 // reachable reports whether the image's URL says how to transfer it, or the client has said so. Nothing is transferred.

@@ -43,14 +43,6 @@ func show(status int, resource object) reply {
 	return p
 }
 
-// membersOf decodes the body of a request, and refuses one that is no JSON object.
-func membersOf(c *call) map[string]json.RawMessage {
-	body, ok := members(c.body)
-	problem(http.StatusBadRequest, "Base.1.18.MalformedJSON",
-		"The request body submitted was malformed JSON and could not be parsed by the receiving service.").unless(ok)
-	return body
-}
-
 // members decodes a JSON object and nothing else.
 func members(body []byte) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // problem returns an error response, DSP0266 "Error responses".
@@ -34,24 +32,14 @@ func internalError(text string) reply {
 	return problem(http.StatusInternalServerError, "Base.1.18.InternalError", text)
 }
 
+func badJSON() reply {
+	return problem(http.StatusBadRequest, "Base.1.18.MalformedJSON",
+		"The request body submitted was malformed JSON and could not be parsed by the receiving service.")
+}
+
 func otherETag() reply {
 	return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
 		"The ETag supplied did not match the ETag required to change this resource.")
-}
-
-// refused is the answer to a request that is not carried out. It ends the request by package must.
-type refused struct{ reply }
-
-func (refused) Error() string { return "the request is refused" }
-
-// refuse refuses a request with the answer.
-func (p reply) refuse() { must.OK(refused{p}) }
-
-// unless refuses a request with the answer unless the condition is true.
-func (p reply) unless(condition bool) {
-	if !condition {
-		p.refuse()
-	}
 }
 
 // member is a member of a request's body: a property of a resource or, if action is not empty, a parameter of that

@@ -50,30 +50,39 @@ func (p *Profile) attributes() []attribute {
 	return all
 }
 
-// decode returns the value that a client wants the attribute to have, or refuses it.
-func (a attribute) decode(raw json.RawMessage) any {
+// decode returns the value that a client wants the attribute to have, or why it is refused.
+func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok bool) {
 	at := member{name: a.name}
-	at.readOnly().unless(!a.readOnly)
-	wrongType := at.wrongType(string(raw))
+	if a.readOnly {
+		return nil, at.readOnly(), false
+	}
 	switch a.kind {
 	case "Boolean":
 		var b *bool
-		wrongType.unless(json.Unmarshal(raw, &b) == nil && b != nil)
-		return *b
+		if json.Unmarshal(raw, &b) != nil || b == nil {
+			return nil, at.wrongType(string(raw)), false
+		}
+		return *b, reply{}, true
 	case "Integer":
 		var n *int
-		wrongType.unless(json.Unmarshal(raw, &n) == nil && n != nil)
-		at.outOfRange(string(raw)).unless(*n >= a.lower && *n <= a.upper)
-		return *n
+		if json.Unmarshal(raw, &n) != nil || n == nil {
+			return nil, at.wrongType(string(raw)), false
+		}
+		if *n < a.lower || *n > a.upper {
+			return nil, at.outOfRange(string(raw)), false
+		}
+		return *n, reply{}, true
 	}
 	text, ok := textOf(raw)
-	wrongType.unless(ok)
-	if a.kind == "Enumeration" {
-		at.notInList(text).unless(slices.Contains(a.values, text))
-	} else {
-		at.wrongFormat(text).unless(utf8.RuneCountInString(text) <= a.maxLength)
+	switch {
+	case !ok:
+		return nil, at.wrongType(string(raw)), false
+	case a.kind == "Enumeration" && !slices.Contains(a.values, text):
+		return nil, at.notInList(text), false
+	case (a.kind == "String" || a.kind == passwordKind) && utf8.RuneCountInString(text) > a.maxLength:
+		return nil, at.wrongFormat(text), false
 	}
-	return text
+	return text, reply{}, true
 }
 
 // entry returns the attribute as the AttributeRegistry schema describes it. The names of its values are numbers if

@@ -5,6 +5,8 @@ package bmctest
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // secureBoot is the UEFI secure boot of a system.
@@ -31,12 +33,18 @@ func (s *system) secureBootObject() object {
 }
 
 func (s *system) patchSecureBoot(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
 	enabled := s.secureBoot.enabled
-	for name, raw := range membersOf(c) {
+	for name, raw := range sorted.All(body) {
 		property := member{name: name}
 		switch name {
 		case "SecureBootEnable":
-			property.wrongType(string(raw)).unless(string(raw) != "null" && json.Unmarshal(raw, &enabled) == nil)
+			if string(raw) == "null" || json.Unmarshal(raw, &enabled) != nil {
+				return property.wrongType(string(raw))
+			}
 		case "SecureBootMode", "SecureBootCurrentBoot":
 			return property.readOnly()
 		default:

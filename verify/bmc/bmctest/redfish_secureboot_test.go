@@ -56,6 +56,16 @@ func TestSecureBootRefusesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestARequestWithSeveralMistakesAlwaysGetsTheSameRefusal(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	for range 20 {
+		r := ask(t, bmc, patch, system+"/SecureBoot", `{"SecureBootMode":"UserMode","SecureBootEnable":null,"SecureBoot":true}`)
+		require.Equal(t, "PropertyUnknown", r.messageID(t))
+		r = ask(t, bmc, post, "/redfish/v1/EventService/Subscriptions", `{"Protocol":7,"EventTypes":["Odd"],"Kind":""}`)
+		require.Equal(t, "PropertyValueNotInList", r.messageID(t))
+	}
+}
+
 func TestGofishSetsSecureBoot(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
 	systems, err := gofishClient(t, bmc).Service.Systems()

@@ -19,33 +19,35 @@ type session struct {
 	created, used time.Time
 }
 
-// login checks credentials, and refuses wrong ones.
-func (b *Redfish) login(user, password, path string) {
+// login checks credentials. If they are wrong, the refusal is the response.
+func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
 	want, known := b.config.Users[user]
 	if b.config.LockAfter > 0 && b.failures[user] >= b.config.LockAfter {
 		b.logins.Failed++
-		locked().refuse()
+		return locked(), false
 	}
 	if !known || password != want.Reveal() {
 		b.logins.Failed++
 		if known {
 			b.failures[user]++
 		}
-		wrongCredentials(path).refuse()
+		return wrongCredentials(path), false
 	}
 	b.logins.Succeeded++
 	b.failures[user] = 0
+	return reply{}, true
 }
 
 // authenticate checks the token or the Basic authentication of a request.
-func (b *Redfish) authenticate(r *http.Request) {
+func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
 	if token := r.Header.Get("X-Auth-Token"); token != "" {
-		noSession().unless(b.touchSession(token))
-		return
+		return noSession(), b.touchSession(token)
 	}
 	user, password, basic := r.BasicAuth()
-	noSession().unless(basic)
-	b.login(user, password, r.URL.Path)
+	if !basic {
+		return noSession(), false
+	}
+	return b.login(user, password, r.URL.Path)
 }
 
 // touchSession reports whether a token is valid, and renews its session.
@@ -67,12 +69,21 @@ func (b *Redfish) expireSessions() {
 
 // openSession handles a POST to the collection of sessions.
 func (b *Redfish) openSession(c *call) reply {
-	body := membersOf(c)
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
 	user, ok := textOf(body["UserName"])
-	member{name: "UserName"}.missing().unless(ok)
+	if !ok {
+		return member{name: "UserName"}.missing()
+	}
 	password, ok := textOf(body["Password"])
-	member{name: "Password"}.missing().unless(ok)
-	b.login(user, password, c.URL.Path)
+	if !ok {
+		return member{name: "Password"}.missing()
+	}
+	if refusal, ok := b.login(user, password, c.URL.Path); !ok {
+		return refusal
+	}
 	b.expireSessions()
 	if len(b.sessions) >= b.config.MaxSessions {
 		return problem(http.StatusServiceUnavailable, "Base.1.18.SessionLimitExceeded",

@@ -325,8 +325,13 @@ func resetTypes() []string {
 // reset carries out the action ComputerSystem.Reset.
 func (b *Redfish) reset(s *system, c *call) reply {
 	resetType := member{name: "ResetType", action: "ComputerSystem.Reset"}
-	body := membersOf(c)
-	resetType.missing().unless(body[resetType.name] != nil)
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	if _, ok := body[resetType.name]; !ok {
+		return resetType.missing()
+	}
 	name, _ := textOf(body[resetType.name])
 	for _, r := range resets {
 		if r.name != name || !slices.Contains(s.profile.ResetTypes, name) {
@@ -343,28 +348,43 @@ func (b *Redfish) reset(s *system, c *call) reply {
 
 // patch changes the boot override, all or nothing, and shows the resource that was changed.
 func (s *system) patch(c *call, changed func() object) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
 	boot := s.boot
-	for property, raw := range sorted.All(membersOf(c)) {
-		member{name: property}.unknown().unless(property == "Boot")
-		boot.merge(raw, s.profile)
+	for property, raw := range sorted.All(body) {
+		if property != "Boot" {
+			return member{name: property}.unknown()
+		}
+		if refusal, ok := boot.merge(raw, s.profile); !ok {
+			return refusal
+		}
 	}
 	s.boot = boot
 	return show(http.StatusOK, changed())
 }
 
-func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) {
+func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) (refusal reply, ok bool) {
 	changes, ok := members(raw)
-	member{name: "Boot"}.wrongType(string(raw)).unless(ok)
+	if !ok {
+		return member{name: "Boot"}.wrongType(string(raw)), false
+	}
 	for property, raw := range sorted.All(changes) {
 		field, allowed := boot.field(property, p)
-		member{name: property}.unknown().unless(field != nil)
+		if field == nil {
+			return member{name: property}.unknown(), false
+		}
 		value, _ := textOf(raw)
-		member{name: property}.notInList(string(raw)).unless(slices.Contains(allowed, value))
+		if !slices.Contains(allowed, value) {
+			return member{name: property}.notInList(string(raw)), false
+		}
 		*field = value
 	}
 	if _, ok := changes["BootSourceOverrideMode"]; !ok && p.DefaultBootMode != "" {
 		boot.Mode = p.DefaultBootMode
 	}
+	return reply{}, true
 }
 
 func (boot *bootOverride) field(property string, p *Profile) (field *string, allowed []string) {
