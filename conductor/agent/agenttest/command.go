@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -82,8 +81,8 @@ const (
 	mismatch  = "CLEAN_VERSION_MISMATCH"
 )
 
-// function executes a command. It ends by package must if the command fails.
-type function func(a *agent, ctx context.Context, params map[string]any) (result any)
+// function executes a command.
+type function func(a *agent, ctx context.Context, params map[string]any) (result any, err error)
 
 // commands are the commands of the agent. The names have the extension.
 type commands struct {
@@ -177,8 +176,10 @@ func (a *agent) execute(name string, params map[string]any, wait bool, e Effect)
 
 // end executes a command to its end.
 func (a *agent) end(c *command, run function, params map[string]any, e Effect) {
-	var result any
-	err := must.Catch(func() { result = plain(a.outcome(run, params, e)) })
+	result, err := a.outcome(run, params, e)
+	if err == nil {
+		result, err = plain(result)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.status, c.result = succeeded, result
@@ -192,21 +193,21 @@ func (a *agent) end(c *command, run function, params map[string]any, e Effect) {
 }
 
 // outcome executes a command under a fault.
-func (a *agent) outcome(run function, params map[string]any, e Effect) any {
+func (a *agent) outcome(run function, params map[string]any, e Effect) (any, error) {
 	switch e.kind {
 	case delay:
 		if !sleep.For(a.ctx, e.wait) {
-			must.OK(a.ctx.Err())
+			return nil, a.ctx.Err()
 		}
 	case die:
 		a.cancel()
-		must.OK(a.ctx.Err())
+		return nil, a.ctx.Err()
 	case fail:
-		must.Failf("%s", e.text)
+		return nil, failed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%s", e.text)
 	case versionMismatch:
-		must.OK(otherVersion(params))
+		return nil, otherVersion(params)
 	case lie:
-		return pretended(params)
+		return pretended(params), nil
 	}
 	return run(a, a.ctx, params)
 }

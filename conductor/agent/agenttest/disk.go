@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // minDisk is the size in bytes of the smallest disk. It has room for a config drive's partition and another one.
@@ -54,24 +52,26 @@ type disk struct {
 
 // change opens the disk and changes it, unless the context has ended. Changes do not overlap, not even changes by
 // agents of different boots.
-func (m *Machine) change(ctx context.Context, f func(disk)) {
+func (m *Machine) change(ctx context.Context, f func(disk) error) error {
 	m.diskMu.Lock()
 	defer m.diskMu.Unlock()
-	must.OK(ctx.Err())
-	m.open(os.O_RDWR, f)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.open(os.O_RDWR, f)
 }
 
-// read opens the disk and reads it, between two changes.
-func (m *Machine) read(f func(disk)) error {
-	m.diskMu.Lock()
-	defer m.diskMu.Unlock()
-	return must.Catch(func() { m.open(os.O_RDONLY, f) })
-}
-
-func (m *Machine) open(flag int, f func(disk)) {
-	file := must.Get(os.OpenFile(m.Disk, flag, 0))
+func (m *Machine) open(flag int, f func(disk) error) error {
+	file, err := os.OpenFile(m.Disk, flag, 0)
+	if err != nil {
+		return err
+	}
 	defer file.Close()
-	f(disk{file: file, size: must.Get(file.Stat()).Size(), written: &m.written})
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return f(disk{file: file, size: info.Size(), written: &m.written})
 }
 
 // part returns a writer to a partition, which writes nothing beyond it.
@@ -96,39 +96,48 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // eraseDevices overwrites the disk with zeros.
-func (a *agent) eraseDevices(ctx context.Context, _ map[string]any) any {
-	a.machine.change(ctx, func(d disk) { must.OK(errors.Join(d.file.Truncate(0), d.file.Truncate(d.size))) })
-	return map[string]any{device: nil}
+func (a *agent) eraseDevices(ctx context.Context, _ map[string]any) (any, error) {
+	return map[string]any{device: nil}, a.machine.change(ctx, func(d disk) error {
+		return errors.Join(d.file.Truncate(0), d.file.Truncate(d.size))
+	})
 }
 
 // eraseMetadata overwrites the partition tables.
-func (a *agent) eraseMetadata(ctx context.Context, _ map[string]any) any {
-	a.machine.change(ctx, disk.eraseMetadata)
-	return nil
+func (a *agent) eraseMetadata(ctx context.Context, _ map[string]any) (any, error) {
+	return nil, a.machine.change(ctx, disk.eraseMetadata)
 }
 
-func (d disk) eraseMetadata() {
+func (d disk) eraseMetadata() error {
 	zeros := make([]byte, metadataSectors*sector)
-	must.Get(d.file.WriteAt(zeros, 0))
-	must.Get(d.file.WriteAt(zeros, d.size-int64(len(zeros))))
+	_, err := d.file.WriteAt(zeros, 0)
+	if err == nil {
+		_, err = d.file.WriteAt(zeros, d.size-int64(len(zeros)))
+	}
+	return err
 }
 
 // identifier returns the disk's identifier, such as 0x6f7cc4a8, from its master boot record.
-func (d disk) identifier() string {
+func (d disk) identifier() (string, error) {
 	var id [4]byte
-	must.Get(d.file.ReadAt(id[:], 440))
-	return fmt.Sprintf("0x%02x%02x%02x%02x", id[3], id[2], id[1], id[0])
+	_, err := d.file.ReadAt(id[:], 440)
+	return fmt.Sprintf("0x%02x%02x%02x%02x", id[3], id[2], id[1], id[0]), err
 }
 
 // ConfigDrive returns the content of the partition that has the label config-2, as the instance finds it: without the
 // zeros that fill the partition. The error says why there is none.
 func (m *Machine) ConfigDrive() (content []byte, err error) {
-	err = m.read(func(d disk) {
-		p, found := d.labelled(configDriveLabel)
-		if !found {
-			must.Failf("no partition of %s has the label %s", m.Disk, configDriveLabel)
+	m.diskMu.Lock()
+	defer m.diskMu.Unlock()
+	err = m.open(os.O_RDONLY, func(d disk) error {
+		p, found, err := d.labelled(configDriveLabel)
+		if err != nil {
+			return err
 		}
-		content = must.Get(io.ReadAll(io.NewSectionReader(d.file, p.start, p.size)))
+		if !found {
+			return fmt.Errorf("no partition of %s has the label %s", m.Disk, configDriveLabel)
+		}
+		content, err = io.ReadAll(io.NewSectionReader(d.file, p.start, p.size))
+		return err
 	})
 	return bytes.TrimRight(content, "\x00"), err
 }
@@ -139,22 +148,27 @@ type Partition struct{ Start, Size int64 }
 // Partitions returns the partitions of the disk, in the order of its table. The error says that the disk has no valid
 // table.
 func (m *Machine) Partitions() (all []Partition, err error) {
-	err = m.read(func(d disk) {
-		for _, p := range d.partitions() {
+	m.diskMu.Lock()
+	defer m.diskMu.Unlock()
+	err = m.open(os.O_RDONLY, func(d disk) error {
+		present, err := d.partitions()
+		for _, p := range present {
 			all = append(all, Partition{Start: p.start, Size: p.size})
 		}
+		return err
 	})
 	return all, err
 }
 
 // labelled returns the partition whose file system has a label, in any case of letters.
-func (d disk) labelled(label string) (p partition, found bool) {
-	for _, p := range d.partitions() {
+func (d disk) labelled(label string) (p partition, found bool, err error) {
+	partitions, err := d.partitions()
+	for _, p := range partitions {
 		if strings.EqualFold(d.label(p), label) {
-			return p, true
+			return p, true, nil
 		}
 	}
-	return partition{}, false
+	return partition{}, false, err
 }
 
 // labels are where the file systems of config drives, ISO 9660 and FAT, have their label.
@@ -195,13 +209,14 @@ func (d disk) uuid(p partition) string {
 		u := block[uuid : uuid+16]
 		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 	}
-	if _, gpt := d.mbr(); gpt {
-		table := d.gpt()
+	if table, err := d.gpt(); err == nil {
 		for entry := range slices.Chunk(table.entries, table.size) {
 			if gptRange(entry) == p {
 				return textGUID(entry[16:32])
 			}
 		}
 	}
-	return fmt.Sprintf("%s-%02x", strings.TrimPrefix(d.identifier(), "0x"), slices.Index(d.partitions(), p)+1)
+	present, _ := d.partitions()
+	id, _ := d.identifier()
+	return fmt.Sprintf("%s-%02x", strings.TrimPrefix(id, "0x"), slices.Index(present, p)+1)
 }

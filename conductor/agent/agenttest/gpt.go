@@ -6,12 +6,11 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // gptTable is the header of a GUID partition table, and its entries. All that an image has in its table stays as it
@@ -30,19 +29,25 @@ const (
 	gptMinEntry   = 128
 )
 
+var errGPT = errors.New("the GUID partition table is invalid")
+
 // gpt reads the primary GUID partition table.
-func (d disk) gpt() (t gptTable) {
+func (d disk) gpt() (t gptTable, err error) {
 	t.header = make([]byte, sector)
-	must.Get(d.file.ReadAt(t.header, sector))
+	if _, err := d.file.ReadAt(t.header, sector); err != nil {
+		return gptTable{}, err
+	}
 	number, size := binary.LittleEndian.Uint32(t.header[80:]), binary.LittleEndian.Uint32(t.header[84:])
 	lba := binary.LittleEndian.Uint64(t.header[72:])
 	if string(t.header[:8]) != "EFI PART" || number == 0 || number > gptMaxEntries || size < gptMinEntry || size > sector ||
 		lba > uint64(d.size/sector) {
-		must.Failf("the GUID partition table is invalid")
+		return gptTable{}, errGPT
 	}
 	t.size, t.entries = int(size), make([]byte, int(number)*int(size))
-	must.Get(d.file.ReadAt(t.entries, int64(lba)*sector))
-	return t
+	if _, err := d.file.ReadAt(t.entries, int64(lba)*sector); err != nil {
+		return gptTable{}, err
+	}
+	return t, nil
 }
 
 // gptRange returns the partition of an entry; one that is not used is empty.
@@ -55,7 +60,7 @@ func gptRange(entry []byte) partition {
 }
 
 func (t gptTable) partitions() (all []partition) {
-	for entry := range slices.Chunk(t.entries, t.size) {
+	for entry := range slices.Chunk(t.entries, max(t.size, 1)) {
 		if p := gptRange(entry); p.size > 0 {
 			all = append(all, p)
 		}
@@ -105,7 +110,7 @@ func emptyGPT() gptTable {
 }
 
 // insert adds a partition of a type.
-func (t gptTable) insert(p partition, guid string) {
+func (t gptTable) insert(p partition, guid string) error {
 	for entry := range slices.Chunk(t.entries, t.size) {
 		if gptRange(entry).size > 0 {
 			continue
@@ -115,14 +120,14 @@ func (t gptTable) insert(p partition, guid string) {
 		_, _ = rand.Read(entry[16:32]) // it never fails
 		binary.LittleEndian.PutUint64(entry[32:], uint64(p.start/sector))
 		binary.LittleEndian.PutUint64(entry[40:], uint64((p.start+p.size)/sector-1))
-		return
+		return nil
 	}
-	must.Failf("the GUID partition table is full")
+	return errors.New("the GUID partition table is full")
 }
 
 // writeGPT writes both copies of a table. The second copy moves to the end of the disk, since an image is smaller than
 // the disk that it was written to.
-func (d disk) writeGPT(t gptTable, record []byte) {
+func (d disk) writeGPT(t gptTable, record []byte) error {
 	last := uint64(d.size/sector) - 1
 	entrySectors := uint64(len(t.entries)+sector-1) / sector
 	binary.LittleEndian.PutUint64(t.header[48:], last-entrySectors-1) // the last usable sector
@@ -133,19 +138,26 @@ func (d disk) writeGPT(t gptTable, record []byte) {
 		}
 	}
 	primary := binary.LittleEndian.Uint64(t.header[72:])
-	must.Get(d.file.WriteAt(record, 0))
-	d.writeCopy(t, 1, last, primary)
-	d.writeCopy(t, last, 1, last-entrySectors)
+	if _, err := d.file.WriteAt(record, 0); err != nil {
+		return err
+	}
+	if err := d.writeCopy(t, 1, last, primary); err != nil {
+		return err
+	}
+	return d.writeCopy(t, last, 1, last-entrySectors)
 }
 
 // writeCopy writes one copy of a table: its header at a sector, and its entries.
-func (d disk) writeCopy(t gptTable, at, other, entries uint64) {
+func (d disk) writeCopy(t gptTable, at, other, entries uint64) error {
 	header := slices.Clone(t.header)
 	binary.LittleEndian.PutUint64(header[24:], at)
 	binary.LittleEndian.PutUint64(header[32:], other)
 	binary.LittleEndian.PutUint64(header[72:], entries)
 	binary.LittleEndian.PutUint32(header[16:], 0)
 	binary.LittleEndian.PutUint32(header[16:], crc32.ChecksumIEEE(header[:gptHeaderSize]))
-	must.Get(d.file.WriteAt(t.entries, int64(entries)*sector))
-	must.Get(d.file.WriteAt(header, int64(at)*sector))
+	if _, err := d.file.WriteAt(t.entries, int64(entries)*sector); err != nil {
+		return err
+	}
+	_, err := d.file.WriteAt(header, int64(at)*sector)
+	return err
 }

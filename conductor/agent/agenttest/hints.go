@@ -7,14 +7,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // matchHints checks that the node's root device hints select the disk.
 //
 // Source: get_os_install_device in ironic_python_agent/hardware.py.
-func (a *agent) matchHints() {
+func (a *agent) matchHints() error {
 	a.mu.Lock()
 	node := a.node
 	a.mu.Unlock()
@@ -26,11 +24,12 @@ func (a *agent) matchHints() {
 		}
 		for name, hint := range hints {
 			if !a.machine.matches(name, fmt.Sprint(hint)) {
-				must.OK(deviceNotFound("No suitable device was found for deployment using these hints %v", hints))
+				return deviceNotFound("No suitable device was found for deployment using these hints %v", hints)
 			}
 		}
-		return
+		return nil
 	}
+	return nil
 }
 
 func deviceNotFound(format string, args ...any) *failure {

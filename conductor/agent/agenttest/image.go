@@ -3,7 +3,6 @@
 package agenttest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"path"
 
 	"github.com/ironstate/ironstate/internal/checksum"
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // imageInfo is the image of the step write_image. The sizes are the partitions' in a partition image, in MiB.
@@ -44,62 +42,87 @@ func (i imageInfo) partition() bool { return i.ImageType == "partition" }
 // writeImage downloads an image, verifies it and writes it to the disk, and makes the partition of a config drive.
 //
 // Source: prepare_image in ironic_python_agent/extensions/standby.py.
-func (a *agent) writeImage(ctx context.Context, args map[string]any) any {
+func (a *agent) writeImage(ctx context.Context, args map[string]any) (any, error) {
 	var given struct {
 		Image       imageInfo `json:"image_info"`
 		ConfigDrive string    `json:"configdrive"`
 	}
-	if err := json.Unmarshal(must.Get(json.Marshal(args)), &given); err != nil {
-		must.OK(invalidParams("%v", err))
+	text, err := json.Marshal(args)
+	if err == nil {
+		err = json.Unmarshal(text, &given)
+	}
+	if err != nil {
+		return nil, invalidParams("%v", err)
 	}
 	image := given.Image
-	image.check()
-	a.matchHints()
-	drive := cmp.Or(given.ConfigDrive, image.ConfigDrive)
+	if err := image.check(); err != nil {
+		return nil, err
+	}
+	if err := a.matchHints(); err != nil {
+		return nil, err
+	}
+	drive := given.ConfigDrive
+	if drive == "" {
+		drive = image.ConfigDrive
+	}
 	result := ""
-	a.machine.change(ctx, func(d disk) {
+	err = a.machine.change(ctx, func(d disk) error {
 		write := a.writeDiskImage
 		if image.partition() {
 			write = a.writePartitionImage
 		}
-		partitions := write(ctx, d, image, drive)
+		partitions, err := write(ctx, d, image, drive)
+		if err != nil {
+			return err
+		}
 		a.mu.Lock()
 		a.partitions = partitions
 		a.mu.Unlock()
 		result = fmt.Sprintf("prepare_image: image (%s) written to device %s root_uuid=%s", image.ID, device, partitions["root uuid"])
+		return nil
 	})
-	return map[string]any{"result": result}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"result": result}, nil
 }
 
 // writeDiskImage writes the image of a whole disk, makes the partition of a config drive, and returns the answer of
 // get_partition_uuids.
-func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, drive string) map[string]any {
-	d.eraseMetadata()
-	a.copyImage(ctx, image, func(int64) io.Writer { return d.part(partition{0, d.size}) })
-	var present []partition
-	if err := must.Catch(func() { present = d.partitions() }); err != nil {
-		must.OK(deploymentFailed("Unable to find a valid partition table on the disk after writing the image. "+
-			"The image may be corrupted. Error: %v", err))
+func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, drive string) (map[string]any, error) {
+	if err := d.eraseMetadata(); err != nil {
+		return nil, err
 	}
-	if len(present) == 0 {
-		must.OK(deploymentFailed("No partitions found on the device %s after writing the image.", device))
+	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.part(partition{0, d.size}), nil })
+	if err != nil {
+		return nil, err
+	}
+	if present, err := d.partitions(); err != nil {
+		return nil, deploymentFailed("Unable to find a valid partition table on the disk after writing the image. "+
+			"The image may be corrupted. Error: %v", err)
+	} else if len(present) == 0 {
+		return nil, deploymentFailed("No partitions found on the device %s after writing the image.", device)
 	}
 	if drive != "" {
-		a.writeConfigDrive(ctx, d, drive)
+		if err := a.writeConfigDrive(ctx, d, drive); err != nil {
+			return nil, err
+		}
 	}
-	return map[string]any{"root uuid": d.identifier()}
+	id, err := d.identifier()
+	return map[string]any{"root uuid": id}, err
 }
 
-func (i imageInfo) check() {
+func (i imageInfo) check() error {
 	switch {
 	case i.ID == "":
-		must.OK(invalidParams("Image is missing 'id' field."))
+		return invalidParams("Image is missing 'id' field.")
 	case len(i.URLs) == 0:
-		must.OK(invalidParams("Image 'urls' must be a list with at least one element."))
+		return invalidParams("Image 'urls' must be a list with at least one element.")
 	case i.Checksum == "" && (i.Algorithm == "" || i.Hash == ""):
-		must.OK(invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' " +
-			"fields pair must be set for image verification."))
+		return invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' " +
+			"fields pair must be set for image verification.")
 	}
+	return nil
 }
 
 func invalidImage(format string, args ...any) error {
@@ -111,54 +134,79 @@ func invalidImage(format string, args ...any) error {
 // first.
 //
 // Source: _cache_and_write_image and _stream_raw_image_onto_device in ironic_python_agent/extensions/standby.py.
-func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) io.Writer) {
+func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
 	if image.Stream && image.DiskFormat == "raw" {
-		a.fetchImage(ctx, image, func() io.Writer { return place(0) }, "device "+device, device)
-		return
+		return a.fetchImage(ctx, image, func() (io.Writer, error) { return place(0) }, "device "+device, device)
 	}
-	file := must.Get(os.CreateTemp("", "agenttest-*.image"))
+	file, err := os.CreateTemp("", "agenttest-*.image")
+	if err != nil {
+		return err
+	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	a.fetchImage(ctx, image, func() io.Writer { return file }, file.Name(), file.Name())
-	content, size := openImage(file, image.DiskFormat)
-	if _, err := io.Copy(place(size), io.NewSectionReader(content, 0, size)); err != nil {
-		must.OK(writeFailed("1", err.Error()))
+	if err := a.fetchImage(ctx, image, func() (io.Writer, error) { return file, nil }, file.Name(), file.Name()); err != nil {
+		return err
 	}
+	content, size, err := openImage(file, image.DiskFormat)
+	if err != nil {
+		return err
+	}
+	to, err := place(size)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, io.NewSectionReader(content, 0, size)); err != nil {
+		return writeFailed("1", err.Error())
+	}
+	return nil
 }
 
 // fetchImage downloads an image, writes it and verifies its checksum. It calls to once the download has begun.
 // If the write fails, the error contains name; if the verification fails, it contains location.
-func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() io.Writer, name, location string) {
-	sum, wanted := a.checksum(ctx, image)
-	body := must.Get(a.download(ctx, image.URLs[0], image.ID))
+func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
+	sum, wanted, err := a.checksum(ctx, image)
+	if err != nil {
+		return err
+	}
+	body, err := a.download(ctx, image.URLs[0], image.ID)
+	if err != nil {
+		return err
+	}
 	defer body.Close()
-	if _, err := io.Copy(io.MultiWriter(to(), sum), body); err != nil {
-		must.OK(downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err))
+	w, err := to()
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.MultiWriter(w, sum), body); err != nil {
+		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err)
 	}
 	if !checksum.Equal(sum, wanted) {
-		must.OK(failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
+		return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
 			"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
-			image.ID, location, wanted, sum.Sum(nil)))
+			image.ID, location, wanted, sum.Sum(nil))
 	}
+	return nil
 }
 
 // checksum returns the hash of the algorithm that an image is verified with, and the digest.
-func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string) {
+func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
 	algorithm, digest := image.Algorithm, image.Hash
 	if algorithm == "" || digest == "" {
 		algorithm, digest = "", image.Checksum
 	}
 	if checksum.IsURL(digest) {
-		digest = a.fetchChecksum(ctx, digest, image)
+		if digest, err = a.fetchChecksum(ctx, digest, image); err != nil {
+			return nil, "", err
+		}
 	}
 	if sum = checksum.New(algorithm, digest); sum == nil {
-		must.OK(failed("RESTError", http.StatusInternalServerError, "An error occurred",
+		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred",
 			"Unable to verify image %s with available checksums. "+
 				"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, "+
 				"or provide a md5 checksum via the 'checksum' field",
-			image.ID, image.Algorithm))
+			image.ID, image.Algorithm)
 	}
-	return sum, digest
+	return sum, digest, nil
 }
 
 func writeFailed(code, reason string) *failure {
@@ -191,19 +239,21 @@ func (a *agent) download(ctx context.Context, address, id string) (io.ReadCloser
 // fetchChecksum finds the checksum of an image in a file such as SHA256SUMS, or in one that has nothing else.
 //
 // Source: _fetch_checksum in ironic_python_agent/extensions/standby.py.
-func (a *agent) fetchChecksum(ctx context.Context, address string, image imageInfo) string {
-	body := must.Get(a.download(ctx, address, address))
+func (a *agent) fetchChecksum(ctx context.Context, address string, image imageInfo) (string, error) {
+	body, err := a.download(ctx, address, address)
+	if err != nil {
+		return "", err
+	}
 	defer body.Close()
 	var file checksum.Finder
 	if u, err := url.Parse(image.URLs[0]); err == nil {
 		file.Name = path.Base(u.Path)
 	}
 	if _, err := io.Copy(&file, io.LimitReader(body, checksum.MaxFile)); err != nil {
-		must.OK(downloadFailed(address, "%v", err))
+		return "", downloadFailed(address, "%v", err)
 	}
-	digest, found := file.Digest()
-	if !found {
-		must.OK(downloadFailed(address, "Checksum file does not contain name %s", file.Name))
+	if digest, found := file.Digest(); found {
+		return digest, nil
 	}
-	return digest
+	return "", downloadFailed(address, "Checksum file does not contain name %s", file.Name)
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // The sizes in MiB of the partitions that a machine boots from.
@@ -56,45 +54,51 @@ func (i imageInfo) layout(uefi, gpt bool, drive int64) []part {
 // they are.
 //
 // Source: work_on_disk in ironic_lib/disk_utils.py.
-func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo, drive string) map[string]any {
+func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo, drive string) (map[string]any, error) {
 	var content []byte
 	if drive != "" {
-		content = a.configDrive(ctx, drive)
+		var err error
+		if content, err = a.configDrive(ctx, drive); err != nil {
+			return nil, err
+		}
 	}
 	a.mu.Lock()
 	uefi, gpt := bootMode(a.node)
 	a.mu.Unlock()
 	parts := image.layout(uefi, gpt, (int64(len(content))+1<<20-1)>>20)
 	partitions := map[string]partition{}
-	a.copyImage(ctx, image, func(size int64) io.Writer {
+	err := a.copyImage(ctx, image, func(size int64) (io.Writer, error) {
 		if mib := (size + 1<<20 - 1) >> 20; mib > image.Root {
-			must.OK(invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
-				mib, image.Root))
+			return nil, invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
+				mib, image.Root)
 		}
 		if !image.Preserve {
-			if err := must.Catch(func() { d.makePartitions(gpt, parts) }); err != nil {
-				must.OK(writeFailed("1", err.Error()))
+			if err := d.makePartitions(gpt, parts); err != nil {
+				return nil, writeFailed("1", err.Error())
 			}
 		}
-		var present []partition
-		if err := must.Catch(func() { present = d.partitions() }); err != nil || len(present) < len(parts) {
-			must.OK(deploymentFailed("Root device '%s%d' not found", device, len(parts)))
+		present, err := d.partitions()
+		if err != nil || len(present) < len(parts) {
+			return nil, deploymentFailed("Root device '%s%d' not found", device, len(parts))
 		}
 		for n, p := range parts {
 			partitions[p.name] = present[n]
 		}
 		if len(content) > 0 {
 			if _, err := d.part(partitions["configdrive"]).Write(content); err != nil {
-				must.OK(writeFailed("1", err.Error()))
+				return nil, writeFailed("1", err.Error())
 			}
 		}
-		return d.part(partitions["root"])
+		return d.part(partitions["root"]), nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	answer := map[string]any{"root uuid": d.uuid(partitions["root"]), "efi system partition uuid": nil}
 	if uefi {
 		answer["efi system partition uuid"] = d.uuid(partitions["efi system partition"])
 	}
-	return answer
+	return answer, nil
 }
 
 // bootMode reports whether a node boots by UEFI, and whether its disk has a GUID partition table. A machine of this

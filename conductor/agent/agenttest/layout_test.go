@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -211,4 +212,28 @@ func TestPreserveEphemeralWritesTheRootPartitionOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(answer["command_result"].(map[string]any)["root uuid"].(string), "01234567-89ab-cdef-"),
 		"the UUID of the file system")
+}
+
+func TestAPartitionOfAnInvalidTableHasTheDisksIdentifier(t *testing.T) {
+	table := make([]byte, 80*mib)
+	copy(table[440:], "\x01\x02\x03\x04")
+	table[446+4], table[510], table[511] = 0xee, 0x55, 0xaa
+	copy(table[512:], "EFI PART")
+	binary.LittleEndian.PutUint64(table[512+72:], 2)
+	binary.LittleEndian.PutUint32(table[512+80:], 1)
+	binary.LittleEndian.PutUint32(table[512+84:], 128)
+	table[1024] = 1                                     // a type
+	binary.LittleEndian.PutUint64(table[1024+32:], 1)   // the partition begins with the table, which the image overwrites
+	binary.LittleEndian.PutUint64(table[1024+40:], 100) // its last sector
+	path := filepath.Join(t.TempDir(), "disk")
+	require.NoError(t, os.WriteFile(path, table, 0o600))
+	image := bytes.Repeat([]byte("root"), 4096)
+	a := boot(t, agenttest.Config{Disk: path})
+	args := map[string]any{"checksum": digest(md5.Sum(image)), "image_type": "partition", "root_mb": 10, "swap_mb": 0,
+		"ephemeral_mb": 0, "preserve_ephemeral": true}
+	answer := a.step("deploy", "write_image", map[string]any{"image_info": info(serveFiles(t, map[string][]byte{"x.raw": image}), args)})
+	require.Equal(t, "SUCCEEDED", answer["command_status"], answer)
+	_, answer, err := a.command("standby.get_partition_uuids", map[string]any{}, "true")
+	require.NoError(t, err)
+	require.Equal(t, "04030201-00", answer["command_result"].(map[string]any)["root uuid"])
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // Machine is a machine with a disk that boots an agent. Make it with [New] and Close it. It is safe for concurrent use;
@@ -185,7 +183,10 @@ func parseParameters(line string) map[string]string {
 }
 
 // plain returns a value as encoding/json decodes it, for results that contain values of Go's own types.
-func plain(value any) (decoded any) {
-	must.OK(json.Unmarshal(must.Get(json.Marshal(value)), &decoded))
-	return decoded
+func plain(value any) (decoded any, err error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return decoded, json.Unmarshal(text, &decoded)
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/lima-vm/go-qcow2reader/image"
 	"github.com/lima-vm/go-qcow2reader/image/qcow2"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // The bounds of an image's header in bytes, and of the values in it that QEMU accepts. Source: docs/interop/qcow2.txt
@@ -28,11 +26,15 @@ const (
 // is 64 KiB.
 //
 // Source: get_and_validate_image_format in ironic_python_agent/disk_utils.py.
-func openImage(file *os.File, format string) (content io.ReaderAt, size int64) {
+func openImage(file *os.File, format string) (content io.ReaderAt, size int64, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
 	header := make([]byte, qcow2Header)
 	n, err := file.ReadAt(header, 0)
-	if err != io.EOF {
-		must.OK(err)
+	if err != nil && err != io.EOF {
+		return nil, 0, err
 	}
 	actual := "raw"
 	if string(header[:4]) == qcow2.Magic {
@@ -40,12 +42,12 @@ func openImage(file *os.File, format string) (content io.ReaderAt, size int64) {
 	}
 	switch {
 	case format == "raw", format == "" && actual == "raw":
-		return file, must.Get(file.Stat()).Size()
+		return file, info.Size(), nil
 	case format != "" && format != actual:
-		must.OK(invalidImage("Security: Expected format was %s, but image was actually %s", format, actual))
+		return nil, 0, invalidImage("Security: Expected format was %s, but image was actually %s", format, actual)
 	case n < qcow2MinHeader, binary.BigEndian.Uint32(header[20:]) > maxClusterBits, binary.BigEndian.Uint32(header[36:]) > maxL1Entries,
 		binary.BigEndian.Uint64(header[8:]) != 0: // a backing file
-		must.OK(invalidImage("Security: Image failed safety check"))
+		return nil, 0, invalidImage("Security: Image failed safety check")
 	}
 	opened, err := qcow2.Open(file, func(io.ReaderAt, image.Type) (image.Image, error) {
 		return nil, fmt.Errorf("backing files are not supported")
@@ -54,7 +56,7 @@ func openImage(file *os.File, format string) (content io.ReaderAt, size int64) {
 		err = opened.Readable()
 	}
 	if err != nil {
-		must.OK(invalidImage("Security: Image failed safety check: %v", err))
+		return nil, 0, invalidImage("Security: Image failed safety check: %v", err)
 	}
-	return opened, opened.Size()
+	return opened, opened.Size(), nil
 }

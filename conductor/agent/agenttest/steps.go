@@ -4,12 +4,11 @@ package agenttest
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
-
-	"github.com/ironstate/ironstate/internal/must"
 )
 
 // works are the kinds of work that have steps.
@@ -60,7 +59,7 @@ func (a *agent) steps(work string) []Step {
 		}
 		steps = append(steps, Step{
 			Work: work, Interface: "deploy", Name: b.name, Priority: b.priority, Abortable: b.abortable,
-			Run: func(ctx context.Context, args map[string]any) (any, error) { return b.run(a, ctx, args), nil },
+			Run: func(ctx context.Context, args map[string]any) (any, error) { return b.run(a, ctx, args) },
 		})
 	}
 	return steps
@@ -68,7 +67,7 @@ func (a *agent) steps(work string) []Step {
 
 // stepsOf returns the command get_WORK_steps.
 func stepsOf(work string) function {
-	return func(a *agent, _ context.Context, _ map[string]any) any {
+	return func(a *agent, _ context.Context, _ map[string]any) (any, error) {
 		listed := []any{}
 		for _, s := range a.steps(work) {
 			item := map[string]any{"step": s.Name, "interface": s.Interface, "priority": s.Priority, "reboot_requested": s.Reboot}
@@ -80,7 +79,7 @@ func stepsOf(work string) function {
 			}
 			listed = append(listed, item)
 		}
-		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": versions()}
+		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": versions()}, nil
 	}
 }
 
@@ -88,23 +87,28 @@ func stepsOf(work string) function {
 //
 // Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts.
 func stepOf(work string) function {
-	return func(a *agent, ctx context.Context, params map[string]any) any {
+	return func(a *agent, ctx context.Context, params map[string]any) (any, error) {
 		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, versions()) {
-			must.OK(mismatched(versions(), used))
+			return nil, mismatched(versions(), used)
 		}
 		step, _ := params["step"].(map[string]any)
 		name, ok := step["step"].(string)
 		if !ok {
-			must.Failf("Malformed %s_step, no \"step\" key: %v", work, step)
+			//lint:ignore ST1005 the text is the agent's
+			return nil, fmt.Errorf("Malformed %s_step, no \"step\" key: %v", work, step)
 		}
 		steps := a.steps(work)
 		i := slices.IndexFunc(steps, func(s Step) bool { return s.Name == name })
 		if i < 0 {
-			must.OK(failed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
-				"Could not find method: %s", name))
+			return nil, failed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
+				"Could not find method: %s", name)
 		}
 		args, _ := step["args"].(map[string]any)
-		return map[string]any{work + "_result": must.Get(steps[i].Run(ctx, maps.Clone(args))), work + "_step": step}
+		result, err := steps[i].Run(ctx, maps.Clone(args))
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{work + "_result": result, work + "_step": step}, nil
 	}
 }
 
