@@ -88,11 +88,11 @@ func (a *admitting) try(ctx context.Context, s situation, q request) {
 	}
 	want, status := send(a.ironic.Client, a.uuid)
 	n := must.Get(a.service.conductor.CreateNode(ctx, s.node()))
-	defer a.service.forget(ctx, conductor.KindNode, n.UUID)
+	defer must.Finally(func() error { return a.service.forget(ctx, conductor.KindNode, n.UUID) })
 	if object != nil {
 		object.Meta().NodeUUID = n.UUID
 		must.Get(a.service.conductor.CreateObject(ctx, object))
-		defer a.service.forget(ctx, object.Kind(), object.Meta().UUID)
+		defer must.Finally(func() error { return a.service.forget(ctx, object.Kind(), object.Meta().UUID) })
 	}
 	got, _ := send(a.service.Client, n.UUID)
 	what := fmt.Sprintf("%s %s %s %v", a.of.Method, a.of.Path, body, s)

@@ -92,7 +92,7 @@ func (c *Comparison) requests(ctx context.Context, i *Ironic) {
 // requestsIn requests every word in one state. It puts the node back into the
 // state after an accepted request, since only such a request moves the node. The node's
 // driver accepts every request and the request has all required fields, so that the answer
-// comes from the state machine. See [compareRefusals] for the other refusals.
+// comes from the state machine. See [admissionComparison] for the other refusals.
 func (c *Comparison) requestsIn(ctx context.Context, i *Ironic, s *scripted, node string, state states.State) {
 	moved := true
 	for _, word := range words() {

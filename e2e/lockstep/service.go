@@ -156,12 +156,16 @@ func nodeOf(n *conductor.Node) *conductor.Node {
 
 func withImage() map[string]any { return map[string]any{"image_source": image} }
 
-// forget removes a record from the store.
-func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string) {
-	if r, err := s.store.Get(ctx, kind, uuid); !errors.Is(err, conductor.NotFound) {
-		must.OK(err)
-		must.Get(s.store.Delete(ctx, kind, uuid, r.Revision))
+// forget removes a record from the store, if it is there.
+func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
+	r, err := s.store.Get(ctx, kind, uuid)
+	if errors.Is(err, conductor.NotFound) {
+		return nil
 	}
+	if err == nil {
+		_, err = s.store.Delete(ctx, kind, uuid, r.Revision)
+	}
+	return err
 }
 
 // put sets the state, target and last error of a node, and removes all traces of earlier
