@@ -70,10 +70,10 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
-// bootsRamdisk reports whether the work of a node's state boots the agent: the hardware type says so, or the record says
-// that the work has booted it, whatever the interfaces are now that the node has. If the hardware type is not there,
-// panics or hangs, it is enough that the record knows an agent; a machine without one is not powered off. The hardware
-// type reads a clone, since the caller goes on to write the node when the call is abandoned.
+// bootsRamdisk reports whether the work of a node's state boots the agent: the hardware type says so, or the record
+// says that the work has booted it, whatever the interfaces are now that the node has. If the hardware type is not
+// there, panics or hangs, it is enough that the record knows an agent; a machine without one is not powered off. The
+// hardware type reads a clone, since the caller goes on to write the node when the call is abandoned.
 func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 	kind, uses := kindOf(n.ProvisionState), false
 	if kind.work.Waiting() == states.NoState {

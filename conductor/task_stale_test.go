@@ -31,17 +31,18 @@ func (k *keeping) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 // An operation returns the error of a Task of other work, whose end does not say that this work has lost its node.
 func TestWorkFailsThatReturnsTheErrorOfAnotherTask(t *testing.T) {
 	note := func(n *conductor.Node) error { n.Extra = map[string]any{"a": "b"}; return nil }
-	for name, inspect := range map[string]func(*conductor.Memory, *error) func(context.Context, *conductor.Task) error{
-		"the work of this task has ended": func(_ *conductor.Memory, failure *error) func(context.Context, *conductor.Task) error {
+	for name, inspect := range map[string]func(*conductor.Memory, *func() error) func(context.Context, *conductor.Task) error{
+		"the work of this task has ended": func(_ *conductor.Memory, late *func() error) func(context.Context, *conductor.Task) error {
 			return func(_ context.Context, kept *conductor.Task) error {
-				go func() { time.Sleep(time.Second); *failure = kept.Update(context.Background(), note) }()
+				*late = func() error { return kept.Update(context.Background(), note) }
 				return nil
 			}
 		},
-		"the reservation was lost": func(store *conductor.Memory, failure *error) func(context.Context, *conductor.Task) error {
+		"the reservation was lost": func(store *conductor.Memory, late *func() error) func(context.Context, *conductor.Task) error {
 			return func(ctx context.Context, kept *conductor.Task) error {
 				_, err := store.Delete(ctx, conductor.KindNode, kept.Node().UUID, kept.Node().Revision)
-				*failure = kept.Update(ctx, note)
+				failure := kept.Update(ctx, note)
+				*late = func() error { return failure }
 				return err
 			}
 		},
@@ -56,14 +57,15 @@ func TestWorkFailsThatReturnsTheErrorOfAnotherTask(t *testing.T) {
 			{states.Manageable, states.Manageable, "", "power off"},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				var failure error
+				var late func() error
 				store := &conductor.Memory{}
 				m := startMachine(t, test.from, func(c *conductor.Config) {
 					c.Store = store
-					c.Hardware["fake-hardware"] = &keeping{c.Hardware["fake-hardware"].(*conductor.Fake), inspect(store, &failure)}
+					c.Hardware["fake-hardware"] = &keeping{c.Hardware["fake-hardware"].(*conductor.Fake), inspect(store, &late)}
 				})
 				m.request(m.create(conductor.Node{ProvisionState: states.Manageable}), "inspect")
 				bubble.Sleep(time.Minute)
+				failure := late()
 				require.ErrorContains(t, failure, name)
 				require.NoError(t, m.fake.SetPower(m.ctx, m.n, states.PowerOn))
 

@@ -159,7 +159,8 @@ func TestAHandleThatLagsIsFound(t *testing.T) {
 	})
 }
 
-// failing yields an error in place of the first value of a range, and then ends as an iterator does that defers nothing.
+// failing yields an error in place of the first value of a range, and then ends as an iterator does that defers
+// nothing.
 func failing[T any](begun, ended *atomic.Int64) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -103,7 +103,8 @@ func each[T any](values iter.Seq2[T, error], body func(T) bool) {
 	must.OK(failure)
 }
 
-// guarded calls f, and returns the error with which it ends. A panic is such an error, also in a goroutine of the check.
+// guarded calls f, and returns the error with which it ends. A panic is such an error, also in a goroutine of the
+// check.
 func guarded(f func()) error {
 	_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) { return struct{}{}, must.Catch(f) })
 	return err

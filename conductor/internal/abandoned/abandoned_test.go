@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/bubble"
 )
 
 // hang makes a call that does not return before the channel is closed, and returns its error.
@@ -51,9 +52,9 @@ func TestACallIsLeftFromTheTimeOnAtWhichItIsDue(t *testing.T) {
 		late, later := hang(release), hang(release)
 		require.True(t, calls.NoteFrom("a", later, due.Add(time.Second)))
 		require.True(t, calls.NoteFrom("a", late, due))
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Nil(t, calls.Left("a"))
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Equal(t, late, calls.Left("a"))
 		close(release)
 		synctest.Wait()
