@@ -3,6 +3,15 @@
 // Package must ends a script of many steps at its first error, as FailNow ends a test: a check, a measurement or a
 // simulation that is no test calls [OK], [Get] and [Failf], and its caller gets the error from [Catch]. They panic, so
 // that deferred functions run. Each goroutine needs a Catch of its own.
+//
+// It is for scripts alone, whose only answer to an error is to end. A function whose caller does something else about
+// the error returns it: a parser, a reader or writer of bytes, a handler that refuses a request. A Catch whose error is
+// changed and raised again is a sign of such a function; [Within] puts a text before an error.
+//
+// Nothing of this package is called where the panic would go through code of others, as in the body of a loop over an
+// iterator that a user has written, or in a callback: that code need not be made for panics. Nor does a Catch enclose a
+// callback of a user who could import this package, since it cannot tell whose failure it gets. A deferred function that
+// may fail is deferred by [Finally], since it would replace the first error otherwise.
 package must
 
 import (
