@@ -56,7 +56,7 @@ type ownerMethod[A, R any] struct {
 	do   func(ctx context.Context, c *Conductor, ident string, args A) (R, error)
 }
 
-// The methods that conductors call of each other. The function of each, whose name ends in Here, is the method of
+// The methods that conductors call on one another. The function of each, whose name ends in Here, is the method of
 // [Conductor] or [NodeManagement] for a node that this conductor serves.
 var (
 	validate           = forOwner("validate", validateHere)

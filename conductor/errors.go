@@ -44,6 +44,7 @@ type Error struct {
 	Err    error  // the cause, where there is one; an [*admission.Refusal] has its own status
 }
 
+// refuse returns an error with a text. If one of the arguments is an error, it is the cause.
 func refuse(reason Reason, format string, args ...any) *Error {
 	e := &Error{Reason: reason, Text: fmt.Sprintf(format, args...)}
 	for _, arg := range args {

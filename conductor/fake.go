@@ -172,7 +172,7 @@ func (f *Fake) Steps(n *Node, work states.Work) (steps []Step) {
 
 // UsesAgent implements [AgentBooter]: the agent cleans, deploys and services a node with the deploy interface "direct".
 func (f *Fake) UsesAgent(n *Node, work states.Work) bool {
-	return works[work].agent.word != "" && f.WritesImage(n)
+	return int(work) < len(works) && works[work].agent.word != "" && f.WritesImage(n)
 }
 
 // WritesImage implements [AgentBooter].

@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -89,4 +90,10 @@ func TestAVerificationForgetsTheBootModeOfFakeHardware(t *testing.T) {
 		require.Empty(t, got.BootMode)
 		require.Nil(t, got.SecureBoot)
 	})
+}
+
+func TestTheAgentDoesNoWorkThatIsUnknown(t *testing.T) {
+	n := &conductor.Node{Interfaces: map[string]string{"deploy": "direct"}}
+	require.True(t, new(conductor.Fake).UsesAgent(n, states.WorkDeploy))
+	require.False(t, new(conductor.Fake).UsesAgent(n, states.Work(math.MaxUint8)))
 }

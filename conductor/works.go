@@ -87,8 +87,8 @@ type workAgent struct {
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
 	answer func(*Task, context.Context) (change func(*Node, time.Time) error, failure error)
-	// reused says that with fast track the work may use an agent that already runs, and stays that the agent keeps running
-	// after the work has succeeded.
+	// reused says that with fast track the work may use an agent that already runs. stays says that the agent then keeps
+	// running after the work has succeeded.
 	//
 	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 	reused, stays bool
@@ -127,8 +127,8 @@ type workEnd struct {
 // workCache says what is read again of the machine before the first step, and when the work is done.
 type workCache struct{ before, after cacheRefresh }
 
-// works has all that the conductor knows of each work, with room for more. init sets it, since the functions in it read
-// it.
+// works has all that the conductor knows of each work, with room for more. init fills it in: some of its functions read
+// it, which would be a cycle in a literal.
 var works [16]workKind
 
 // The works whose steps are in Ironic's record, and the inspection.
