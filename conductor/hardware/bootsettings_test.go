@@ -5,11 +5,9 @@
 package hardware_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,16 +66,6 @@ func timed(t *testing.T, series states.Series, want string, after time.Duration,
 	})
 }
 
-// resetsOf returns how many resets the server's machine was asked for.
-func resetsOf(server *bmctest.Redfish) (resets int) {
-	for _, r := range server.Requests() {
-		if r.Method == http.MethodPost && r.Path == "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset" {
-			resets++
-		}
-	}
-	return resets
-}
-
 func enableSecureBoot(n *conductor.Node) func(context.Context, *hardware.Type) error {
 	return func(ctx context.Context, b *hardware.Type) error { return b.SetSecureBoot(ctx, n, true) }
 }
@@ -110,7 +98,13 @@ func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 			}
 			timed(t, test.series, test.want, test.after, enableSecureBoot(bubbleNode(t, server)))
 			require.Equal(t, test.power, server.Power("1"))
-			require.Equal(t, test.resets, resetsOf(server))
+			resets := 0
+			for _, r := range server.Requests() {
+				if r.Method == http.MethodPost && r.Path == "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset" {
+					resets++
+				}
+			}
+			require.Equal(t, test.resets, resets)
 		})
 	}
 }
@@ -199,55 +193,6 @@ func TestARebootForABootSettingWithoutTheReset(t *testing.T) {
 			n.DisablePowerOff = test.forbid
 			timed(t, 0, test.want, test.after, enableSecureBoot(n))
 			require.Equal(t, test.resets, resets)
-		})
-	}
-}
-
-// A Supermicro whose boot mode stays another one gets the wanted mode as by [hardware.Type.SetBootMode], as in Ironic.
-func TestABootDeviceOfASupermicroBringsTheBootMode(t *testing.T) {
-	for name, test := range map[string]struct {
-		never      bool // the BMC shows Legacy after its reset, too
-		wanted, is string
-		series     states.Series
-		want       string // the error; "" for none
-		resets     int
-		after      time.Duration
-	}{
-		"at the next reset":         {false, "uefi", "", 0, "", 2, 18 * time.Second},
-		"the mode that it had":      {false, "", "uefi", 0, "", 2, 18 * time.Second},
-		"not awaited before 2023.2": {false, "uefi", "", states.Antelope, "", 0, 3 * time.Second},
-		"never":                     {true, "uefi", "", 0, "to become uefi, current is bios", 1, 903 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.Manufacturer = "Supermicro" })
-			require.NoError(t, server.SetPower("1", "Off"))
-			var reset atomic.Bool
-			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", Method: http.MethodPost,
-				Do: bmctest.Change("noted", func(_ http.Header, body []byte) []byte {
-					reset.Store(true)
-					return body
-				})})
-			skip := 0
-			if test.wanted == "" { // the mode is lost by the change
-				skip = 1
-			}
-			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: http.MethodGet, Skip: skip,
-				Do: bmctest.Change("legacy", func(_ http.Header, body []byte) []byte {
-					if !test.never && reset.Load() {
-						return body
-					}
-					return bytes.Replace(body, []byte(`"BootSourceOverrideMode":"UEFI"`), []byte(`"BootSourceOverrideMode":"Legacy"`), 1)
-				})})
-			n := bubbleNode(t, server)
-			n.BootMode = test.is
-			if test.wanted != "" {
-				n.Properties = map[string]any{"capabilities": "boot_mode:" + test.wanted}
-			}
-			timed(t, test.series, test.want, test.after, func(ctx context.Context, b *hardware.Type) error {
-				return b.SetBootDevice(ctx, n, "pxe", true)
-			})
-			require.Equal(t, test.resets, resetsOf(server))
-			require.Equal(t, "Pxe Continuous UEFI", server.Boot("1"))
 		})
 	}
 }

@@ -4,12 +4,10 @@ package hardware
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // bmcManagement is the management interface "ipmitool", and the part of "redfish" that they have in common.
@@ -42,7 +40,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		}
 		return b.driver.SetBootDevice(ctx, n.UUID, device, false)
 	})
-	if err != nil && !errors.Is(err, bmc.ErrBootMode) {
+	if err != nil {
 		return err
 	}
 	internal := maps.Clone(n.DriverInternalInfo)
@@ -54,7 +52,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		internal[onceKey] = device
 	}
 	n.DriverInternalInfo = internal
-	return err
+	return nil
 }
 
 func (b *bmcs) checkDevice(device string) error {

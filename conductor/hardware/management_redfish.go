@@ -3,7 +3,6 @@
 package hardware
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // redfishManagement is the management interface "redfish".
@@ -39,17 +37,12 @@ func refused(n *conductor.Node, text string, err error) error {
 	return redfishError(n, text, err)
 }
 
-// SetBootDevice implements [Management]. A BMC that shows another boot mode afterwards gets the boot mode of the node,
-// or else the mode that the machine had: in Ironic a Supermicro does, by sync_boot_mode in
-// ironic/drivers/modules/boot_mode_utils.py.
+// SetBootDevice implements [Management].
 func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	if err := b.checkDevice(device); err != nil {
 		return err
 	}
 	err := b.bmcManagement.SetBootDevice(ctx, n, device, persistent)
-	if mode := cmp.Or(n.WantedBootMode(), n.BootMode); mode != "" && errors.Is(err, bmc.ErrBootMode) {
-		return b.SetBootMode(ctx, n, mode)
-	}
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }
 
