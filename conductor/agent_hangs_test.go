@@ -178,9 +178,6 @@ func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
 		"Verify":    {"", "verify", states.Enroll, provisions("manage"), false, states.Manageable},
 		"a step":    {"", "inspect.inspect_hardware", states.Manageable, provisions("inspect"), true, states.Manageable},
 		"BootAgent": {"", "prepare", states.Manageable, provisions("clean"), true, states.CleanWait},
-		"the clean-up": {
-			"CleanUpAgent", "", states.Manageable, provisions("clean", "abort"), true, states.CleanFail,
-		},
 		"a request": {"SetBootDevice", "", states.Manageable, func(f *fleet, n *conductor.Node) error {
 			return f.SetBootDevice(f.ctx, n.UUID, "pxe", true)
 		}, false, states.Manageable},
@@ -243,4 +240,41 @@ func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A clean-up ends with the membership. The next one waits for a call that does not end with it.
+func TestACleanUpWaitsForAnEarlierOneThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware, members := &defective{}, &script{steps: make(chan scriptStep)}
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+			c.Membership, c.SkipPowerSync = members, true
+			go func() { members.steps <- scriptStep{} }()
+		})
+		n := f.create(conductor.Node{
+			ProvisionState: states.Manageable, Power: states.PowerOff, Interfaces: map[string]string{"deploy": "direct"},
+		})
+		release, calls := make(chan struct{}), atomic.Int32{}
+		hardware.breaks("CleanUpAgent", func() { calls.Add(1); <-release })
+		f.request(n, "clean")
+		f.settle(n)
+		f.request(n, "abort")
+		bubble.Sleep(time.Minute)
+		members.steps <- scriptStep{err: errDisk}
+		bubble.Sleep(time.Minute)
+		members.steps <- scriptStep{}
+		bubble.Sleep(5 * time.Minute)
+		require.EqualValues(t, 1, calls.Load())
+		require.NotNil(t, f.settle(n).CleanUp)
+
+		close(release)
+		bubble.Sleep(2 * time.Second)
+		require.EqualValues(t, 2, calls.Load())
+		n = f.settle(n)
+		require.Nil(t, n.CleanUp)
+		require.Empty(t, n.Reservation)
+		require.Equal(t, states.CleanFail, n.ProvisionState)
+		require.NotContains(t, n.LastError, "tear down")
+	})
 }

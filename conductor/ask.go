@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // askTimeout bounds the methods of a hardware type that have no context. They read the node's record and not the
@@ -61,5 +62,13 @@ func operate[T any](
 // operate is the function operate for a call without a result.
 func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f func(context.Context) error) error {
 	_, err := operate(ctx, ts, n, what, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
+	return err
+}
+
+// waitFor waits until no call of operate is left that has been abandoned: one that began within an earlier membership.
+func (ts *hardwareTypes) waitFor(ctx context.Context, n *Node, what string) error {
+	_, err := sleep.Until(ctx, time.Second, func() (none, bool, error) {
+		return none{}, ts.unanswered.Left(question{n.Driver, n.UUID, what}) == nil, nil
+	})
 	return err
 }

@@ -149,6 +149,9 @@ func (n *Node) cleanedUp(c CleanUp, failure error) {
 //
 // Source: tear_down_inband_cleaning and tear_down_inband_service in ironic/drivers/modules/deploy_utils.py.
 func (t *Task) tearDownRamdisk(ctx context.Context, c CleanUp) error {
+	if err := t.engine.types.waitFor(ctx, t.Node(), toCleanUp); err != nil {
+		return err
+	}
 	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err

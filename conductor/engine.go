@@ -131,7 +131,11 @@ func (e *engine) tryExclusively(ctx context.Context, ident, what string, f hardw
 	}
 	defer e.pool.Free(n.UUID)
 	change, err := e.operate(ctx, s, n, what, callTimeout, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
-	if lost := e.unreserve(ctx, s, n.UUID, change); change != nil {
+	lost := e.unreserve(ctx, s, n.UUID, change)
+	if errors.Is(lost, ErrTooLarge) { // with the change alone
+		_ = e.unreserve(ctx, s, n.UUID, nil)
+	}
+	if change != nil {
 		err = lost
 	}
 	return err

@@ -100,6 +100,32 @@ func TestARequestWhoseRecordIsTooLargeIsRefused(t *testing.T) {
 
 // Such a record would be refused at every try, and the work would keep its node and its worker for ever. The store
 // accepts no record that is larger than the one with which the work begins, or the agent is asked.
+// verbose is hardware that records much about a boot device.
+type verbose struct{ *conductor.Fake }
+
+func (verbose) SetBootDevice(_ context.Context, n *conductor.Node, _ string, _ bool) error {
+	n.DriverInternalInfo = map[string]any{"log": strings.Repeat("x", 300<<10)}
+	return nil
+}
+
+func TestANodeWhoseBootDeviceIsTooLargeForTheStoreIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &bounded{}
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.SkipPowerSync, c.Hardware = store, true, map[string]conductor.Hardware{"fake-hardware": verbose{&conductor.Fake{}}}
+		})
+		n := f.node(states.Manageable)
+		large(t, f, n)
+		store.full(t, n.UUID)
+		store.limit.Add(100 << 10)
+		require.ErrorIs(t, f.SetBootDevice(f.ctx, n.UUID, "pxe", true), conductor.ErrTooLarge)
+		n, err := f.Node(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Empty(t, n.Reservation)
+		require.Empty(t, n.DriverInternalInfo)
+	})
+}
+
 func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 	many := strings.Repeat("x", 64<<10)
 	caching := newCaching("1")

@@ -32,6 +32,16 @@ func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
 	}
 }
 
+// A program in front of the API may have changed the path alone.
+func TestAnEncodedPathThatIsOfAnotherPathIsNotRead(t *testing.T) {
+	s := start(t, states.Flamingo, api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n1"}`)
+	r := request("GET", "/baremetal/v1/nodes/n%31", "latest", nil)
+	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/baremetal")
+	require.Equal(t, "/baremetal/v1/nodes/n%31", r.URL.RawPath)
+	require.Equal(t, "n1", s.send(r).json()["name"])
+}
+
 func TestHEADOfTheVersionIsAnsweredSince2024_2(t *testing.T) {
 	for series, status := range map[states.Series]int{states.Caracal: 405, states.Dalmatian: 200, states.Latest(): 200} {
 		s := start(t, series, api.Config{})

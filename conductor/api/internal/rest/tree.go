@@ -81,8 +81,8 @@ var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
 // Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
 func (r *Request) split() (segments []string, isRoot bool) {
 	path := r.URL.Path
-	if r.Series >= states.Flamingo && r.URL.RawPath != "" {
-		path, _ = url.PathUnescape(escapedSlashes.Replace(r.URL.RawPath)) // which the server has parsed
+	if r.Series >= states.Flamingo {
+		path, _ = url.PathUnescape(escapedSlashes.Replace(r.URL.EscapedPath())) // a valid encoding of the path
 	}
 	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok {
 		// The version is not yet negotiated. Since the series with DotJSON, a request without one is no old one.
