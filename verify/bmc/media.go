@@ -225,7 +225,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 }
 
 // isKept reports whether the error of an ejection is a refusal of the BMC, and not of the password, or that there is no
-// way to eject. Errors of our own, such as a limit, have a cause.
+// way to eject. Errors of our own, such as a limit, have a cause, and so has the lack of a licence.
 func isKept(err error) bool {
 	refusal := failure.Of(err)
 	return refusal.Cause == nil && (refusal.Kind == verify.Protocol || refusal.Kind == verify.Unsupported)

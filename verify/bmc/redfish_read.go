@@ -144,13 +144,14 @@ func each[T any, P decoder[T]](r *reader, paths []string, take func(P, resource)
 }
 
 // list reads the members of a collection like each. It does nothing without a collection, or if there is none at the
-// link: some BMCs link what they lack.
+// link: some BMCs link what they lack. What a BMC without a licence does not tell is there.
 func list[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
 	if r.ended() {
 		return
 	}
 	members, err := r.client.Members(r.ctx, collection)
-	if err != nil && (len(members) > 0 || failure.KindOf(err) != verify.Unsupported) {
+	absent := failure.KindOf(err) == verify.Unsupported && !errors.Is(err, redfish.ErrUnlicensed)
+	if len(members) > 0 || !absent {
 		r.note(err)
 	}
 	each(r, members, take)

@@ -32,6 +32,10 @@ const (
 	errNoSessions = failure.Reason("the service has no sessions")
 )
 
+// ErrUnlicensed is the cause of an error of the kind [verify.Unsupported] about what the BMC may well have, and does
+// not do or tell without a licence.
+const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
+
 // What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, and not
 // that the machine is in lockdown; and that the BMC has no licence for what is asked for, as a Supermicro says
 // (OemLicenseNotPassed), some of them even of the service root.
@@ -51,7 +55,9 @@ func (a *Answer) refusal() error {
 		return a.fail(verify.Credentials, said, nil)
 	case (code == http.StatusNotFound || a.unlicensed()) && a.atRoot():
 		return a.fail(verify.Unsupported, said, errNoRoot)
-	case a.absent(), a.unlicensed():
+	case a.unlicensed():
+		return a.fail(verify.Unsupported, said, ErrUnlicensed)
+	case a.absent():
 		return a.fail(verify.Unsupported, said, nil)
 	case code == http.StatusForbidden && accountLocked.Match(a.Body):
 		return a.fail(verify.Locked, said, nil)
