@@ -25,6 +25,8 @@ type Answer struct {
 	Body    []byte
 
 	reason string // the status line's
+	// unproven: the request had the password, which the BMC had not accepted before.
+	unproven bool
 }
 
 const (
@@ -42,7 +44,7 @@ const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
-	accountLocked = regexp.MustCompile(`(?i)(account|user|login) ?lock|\block(ed|out)`)
+	accountLocked = regexp.MustCompile(`(?i)(account|user|login)[ _-]?lock([^d]|$)|(\b|_)lock(ed|[ _-]?out| on\b)`)
 	unlicensed    = regexp.MustCompile(`(?i)licen[sc]e`)
 )
 
@@ -109,9 +111,14 @@ func (a *Answer) absent() bool {
 	return false
 }
 
-// unlicensed reports whether the answer says that the BMC has no licence for what is asked for.
+// unlicensed reports whether a message of the answer, or its ID, says that the BMC has no licence for what is asked
+// for. A password that is not proven may be what is wrong.
 func (a *Answer) unlicensed() bool {
-	return a.Status == http.StatusForbidden && unlicensed.Match(a.Body)
+	if a.Status != http.StatusForbidden || a.unproven {
+		return false
+	}
+	general, all := a.messages()
+	return slices.ContainsFunc(append(all, general), func(m message) bool { return unlicensed.MatchString(m.ID + " " + m.Text) })
 }
 
 func (a *Answer) isJSON() bool {
@@ -122,58 +129,69 @@ func (a *Answer) isJSON() bool {
 // extendedInfo ends the names of members with messages: of the error, or of a property of the body.
 const extendedInfo = "@Message.ExtendedInfo"
 
-// message returns the messages of a Redfish error body (DSP0266), the general one only if there is no other: all of the
-// error, then all of properties. "" if the body has none.
-func (a *Answer) message() string {
-	var body, failed Object
-	if a.Status < 400 || json.Unmarshal(a.Body, &body) != nil {
-		return ""
+// message is a message of an error body.
+type message struct {
+	Text string `json:"Message"`
+	ID   string `json:"MessageId"` // encoding/json takes MessageID as well
+	Args []any  `json:"MessageArgs"`
+}
+
+// String returns the text. An iLO sends messages without a text: their ID and arguments then stand for it.
+func (m message) String() string {
+	if m.Text != "" {
+		return m.Text
 	}
-	_ = body.Get("error", &failed) // of another type, it tells nothing
-	texts := failed.messages(extendedInfo)
-	for name := range sorted.All(body) {
-		if strings.HasSuffix(name, extendedInfo) {
-			texts = append(texts, body.messages(name)...)
+	var args []string
+	for _, arg := range m.Args {
+		args = append(args, fmt.Sprint(arg))
+	}
+	return strings.TrimSpace(m.ID + " " + strings.Join(args, ", "))
+}
+
+// message returns the texts of the messages of an error body, of the general one only if there is no other; "" if the
+// body has none.
+func (a *Answer) message() string {
+	var texts []string
+	general, all := a.messages()
+	for _, m := range all {
+		if text := m.String(); text != "" {
+			texts = append(texts, text)
 		}
 	}
 	if len(texts) == 0 {
-		var general string
-		_ = failed.Get("message", &general)
-		return general
+		return general.Text
 	}
 	return strings.Join(slices.Compact(texts), " ")
 }
 
-// messages returns the texts of a member's messages. An iLO sends messages without a text: their ID and arguments then
-// stand for it. Others send one message in place of a list.
+// messages returns the messages of a Redfish error body (DSP0266): the general one, and all of the error, then all of
+// properties.
+func (a *Answer) messages() (general message, all []message) {
+	var body, failed Object
+	if a.Status < 400 || json.Unmarshal(a.Body, &body) != nil {
+		return general, nil
+	}
+	_ = body.Get("error", &failed) // of another type, it tells nothing
+	_, _ = failed.Get("message", &general.Text), failed.Get("code", &general.ID)
+	all = failed.messages(extendedInfo)
+	for name := range sorted.All(body) {
+		if strings.HasSuffix(name, extendedInfo) {
+			all = append(all, body.messages(name)...)
+		}
+	}
+	return general, all
+}
+
+// messages returns a member's messages. Some BMCs send one message in place of a list.
 //
 // Source: _get_most_severe_msg in sushy/exceptions.py.
-func (o Object) messages(name string) (texts []string) {
-	type message struct {
-		Message   string
-		MessageID string // encoding/json takes MessageId as well
-		Args      []any  `json:"MessageArgs"`
+func (o Object) messages(name string) (all []message) {
+	_ = o.Get(name, &all) // what can be decoded tells something
+	if all == nil {
+		all = append(all, message{})
+		_ = o.Get(name, &all[0])
 	}
-	var messages []message
-	_ = o.Get(name, &messages) // what can be decoded tells something
-	if messages == nil {
-		messages = append(messages, message{})
-		_ = o.Get(name, &messages[0])
-	}
-	for _, m := range messages {
-		var args []string
-		for _, arg := range m.Args {
-			args = append(args, fmt.Sprint(arg))
-		}
-		text := m.Message
-		if text == "" {
-			text = strings.TrimSpace(m.MessageID + " " + strings.Join(args, ", "))
-		}
-		if text != "" {
-			texts = append(texts, text)
-		}
-	}
-	return texts
+	return all
 }
 
 // Object is a JSON object whose members are decoded on demand.

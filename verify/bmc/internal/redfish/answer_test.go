@@ -40,9 +40,13 @@ func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 		{Answer{Status: 403, Body: []byte("user lockout")}, system, "refused", verify.Locked, nil},
 		{Answer{Status: 403, Body: []byte("in lockdown mode")}, system, "refused", verify.Credentials, nil},
 		{Answer{Status: 403, Body: []byte("blocked until the clock is set")}, system, "refused", verify.Credentials, nil},
-		{Answer{Status: 403, Body: []byte("SMC.1.0.OemLicenseNotPassed")}, system, ErrUnlicensed.Error() + ": refused", verify.Unsupported,
-			ErrUnlicensed},
-		{Answer{Status: 403, Body: []byte("Not licensed")}, Root, noRoot + "refused", verify.Unsupported, errNoRoot},
+		{Answer{Status: 403, Body: []byte("ACCOUNT_LOCKED")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("LoginLock")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("user lock-out")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("the account has a lock on it")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("no user in lockdown, UserLockdown or lock-down")}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403, Body: []byte("<!-- MIT license -->")}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403, Body: []byte("<!-- MIT license -->")}, Root, "refused", verify.Credentials, nil},
 		{Answer{Status: 404}, Root, noRoot + "refused", verify.Unsupported, errNoRoot},
 		{Answer{Status: 404}, "/redfish/v1", noRoot + "refused", verify.Unsupported, errNoRoot},
 		{Answer{Status: 405}, Root, "refused", verify.Unsupported, nil},
@@ -67,6 +71,29 @@ func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 		require.EqualError(t, err, "GET "+test.path+": "+test.want)
 		require.Equal(t, test.cause, failed.Cause)
 	}
+}
+
+// The BMC says it in a message or in the ID of one. The rest of an answer may have the word for another reason.
+func TestTheLackOfALicenceIsSaidByAMessage(t *testing.T) {
+	for body, want := range map[string]error{
+		`{"error": {"message": "Not licensed to perform this request."}}`:                                                        ErrUnlicensed,
+		`{"error": {"code": "SMC.1.0.OemLicenseNotPassed", "message": "refused"}}`:                                               ErrUnlicensed,
+		`{"error": {"@Message.ExtendedInfo": [{"Message": "a"}, {"MessageId": "LicenseRequired", "Message": "b"}]}}`:             ErrUnlicensed,
+		`{"error": {"message": "a licence", "@Message.ExtendedInfo": {"Message": "b"}}}`:                                         ErrUnlicensed,
+		`{"A@Message.ExtendedInfo": [{"Message": "It requires a licence."}]}`:                                                    ErrUnlicensed,
+		`{"error": {"@Message.ExtendedInfo": [{"Message": "a", "Resolution": "See the license.", "MessageArgs": ["License"]}]}}`: nil,
+		`{"error": {"message": "wrong password"}, "License": "MIT"}`:                                                             nil,
+		`<html><!-- MIT license --></html>`:                                                                                      nil,
+	} {
+		err := (&Answer{Status: http.StatusForbidden, Body: []byte(body)}).refusal()
+		var failed *failure.Error
+		require.True(t, errors.As(err, &failed), body)
+		require.Equal(t, want, failed.Cause, body)
+		require.Equal(t, want != nil, failed.Kind == verify.Unsupported, body)
+	}
+	require.NotErrorIs(t, (&Answer{Status: http.StatusBadRequest, Body: []byte(`{"error": {"message": "license"}}`)}).refusal(), ErrUnlicensed)
+	atRoot := Answer{Status: http.StatusForbidden, Body: []byte(`{"error": {"message": "license"}}`), Request: Request{Path: Root}}
+	require.ErrorIs(t, atRoot.refusal(), errNoRoot)
 }
 
 // The answer to a change says by its status alone that the change is made.

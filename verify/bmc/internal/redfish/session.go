@@ -126,6 +126,7 @@ func (c *Client) openSession(ctx context.Context) error {
 	case a.absent():
 		return a.fail(verify.Unsupported, a.reason+" "+a.message(), errNoSessions)
 	}
+	a.unproven = true
 	if err := a.refusal(); err != nil {
 		if a.isFull() {
 			return &failure.Error{Kind: failure.KindOf(err), Text: err.Error(), Cause: errNoFreeSession}

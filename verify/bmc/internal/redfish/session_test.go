@@ -5,6 +5,7 @@ package redfish
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/again"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 const sessions = "/redfish/v1/SessionService/Sessions"
@@ -94,6 +96,7 @@ func TestALogInChoosesSessionsOrBasicAuthentication(t *testing.T) {
 		{SessionAuth, refusal(503, "IDRAC.2.8.RAC0218"), []string{post}, "503 Service Unavailable IDRAC.2.8.RAC0218", verify.Unreachable},
 		{AutoAuth, refusal(401, "Base.1.8.SessionLimitExceeded"), []string{post}, "401 Unauthorized", verify.Credentials},
 		{AutoAuth, refusal(403, "Base.1.8.SessionLimitExceeded"), []string{post}, "403 Forbidden", verify.Credentials},
+		{AutoAuth, refusal(403, "Not licensed"), []string{post}, "403 Forbidden Not licensed", verify.Credentials},
 		{AutoAuth, status(500), []string{post}, "500 Internal Server Error", verify.Protocol},
 		{AutoAuth, status(201), []string{post}, "the session has no token", verify.Protocol},
 		{AutoAuth, func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, []string{post}, "unexpected EOF", verify.Protocol},
@@ -110,6 +113,29 @@ func TestALogInChoosesSessionsOrBasicAuthentication(t *testing.T) {
 		}
 		require.ErrorContains(t, err, test.err)
 		require.Equal(t, test.kind, kindOf(t, err))
+	}
+}
+
+// A password may be wrong until the BMC has accepted it, whatever a refusal says.
+func TestARefusalLacksALicenceOnlyOnceThePasswordIsAccepted(t *testing.T) {
+	unlicensed := refusal(http.StatusForbidden, "Not licensed")
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/a" {
+			unlicensed(w, r)
+			return
+		}
+		resources(map[string]string{"/b": "{}"})(w, r)
+	})
+	for _, basic := range []bool{true, false} {
+		c := s.client()
+		c.basic = basic
+		_, _, err := c.Get(t.Context(), "/a")
+		require.Equal(t, !basic, errors.Is(err, ErrUnlicensed), err)
+		require.Equal(t, basic, failure.KindOf(err) == verify.Credentials)
+		_, _, err = c.Get(t.Context(), "/b")
+		require.NoError(t, err)
+		_, _, err = c.Get(t.Context(), "/a")
+		require.ErrorIs(t, err, ErrUnlicensed)
 	}
 }
 
