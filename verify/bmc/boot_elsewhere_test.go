@@ -75,6 +75,42 @@ func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 }
 
+// Firmware of AMI has the boot override in a settings object without a link, and in the system once it is in force.
+func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
+	const settings = systemPath + "/SD"
+	unlinked := bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")}
+	readOnly := bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(http.StatusMethodNotAllowed)}
+	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, unlinked, readOnly)
+	kept, err := d.KeepBootDevice(t.Context(), "node", "pxe")
+	require.NoError(t, err)
+	require.True(t, kept)
+	device, persistent, err := d.BootDevice(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []any{"pxe", true}, []any{device, persistent})
+
+	for name, do := range map[string]bmctest.Effect{
+		"none":      bmctest.Status(http.StatusNotFound),
+		"unread":    bmctest.Status(http.StatusInternalServerError),
+		"idle":      bmctest.WithoutProperty("Boot"),
+		"malformed": bmctest.Property("Boot", 7),
+		"unset":     bmctest.Property("Boot", map[string]any{"BootSourceOverrideTarget": "Hdd"}),
+		"no target": bmctest.Property("Boot", map[string]any{"BootSourceOverrideEnabled": "Once"}),
+		"disabled":  bmctest.Property("Boot", map[string]any{"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Disabled"}),
+	} {
+		require.NoError(t, server.ClearFaults())
+		server.AddFault(unlinked)
+		server.AddFault(bmctest.Fault{On: settings, Method: http.MethodGet, Do: do})
+		device, persistent, err = d.BootDevice(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Equal(t, []any{"", false}, []any{device, persistent}, name)
+	}
+	require.NoError(t, server.ClearFaults())
+	server.AddFault(unlinked)
+	server.AddFault(bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.CloseAfter(0)})
+	_, _, err = d.BootDevice(t.Context(), "node")
+	require.Error(t, err)
+}
+
 // Firmware of AMI shows a boot override in the system, and its settings object is idle again.
 func TestAnIdleSettingsObjectContradictsNoBootOverride(t *testing.T) {
 	shows := func(path, target, enabled, mode string) bmctest.Fault {

@@ -43,6 +43,15 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 		if settings, err = r.bootSettings(ctx, system, hasTarget); err == nil {
 			now, err = settings.boot()
 		}
+		if err == nil && settings.other() == settings.settings { // changeBoot may have set it there
+			var other resource
+			other.raw, _, _ = r.client.Get(ctx, settings.settings) // one that cannot be read has no boot override
+			there, malformed := other.boot()
+			if malformed == nil && there.Target != nil && (there.Enabled == once || there.Enabled == continuous) {
+				now = there
+			}
+			err = r.client.Lost()
+		}
 	}
 	if err != nil || now.Enabled == "Disabled" {
 		return "", false, err
