@@ -10,8 +10,8 @@
 //
 // Nothing of this package is called where the panic would go through code of others, as in the body of a loop over an
 // iterator that a user has written, or in a callback: that code need not be made for panics. Nor does a Catch enclose a
-// callback of a user who could import this package, since it cannot tell whose failure it gets. A deferred function that
-// may fail is deferred by [Finally], since it would replace the first error otherwise.
+// callback of a user who could import this package, since it cannot tell whose failure it gets. A deferred function
+// that may fail is deferred by [Finally], since it would replace the first error otherwise.
 package must
 
 import (
