@@ -63,7 +63,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
-// bootDeviceFunction is what a hardware type without a BootDeviceManager lacks.
+// bootDeviceFunction names what a hardware type without a BootDeviceManager lacks, in the refusal of a request.
 const bootDeviceFunction = "boot devices"
 
 type bootArgs struct {

@@ -239,7 +239,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect says what the conductor does after it has stored a heartbeat. The log has its text.
+// heartbeatEffect says what the conductor does after it has stored a heartbeat. Its text is logged.
 type heartbeatEffect string
 
 const (
@@ -251,8 +251,8 @@ const (
 	heartbeatAttends     heartbeatEffect = "the conductor asks the agent for its commands"
 )
 
-// heartbeatEffect returns the effect of a heartbeat that the node's record already has. If the effect is
-// heartbeatResumes and there is a failure, the failure ends the work. attends is what [engine.attends] has returned.
+// heartbeatEffect returns the effect of a heartbeat that is already stored in the node's record. A failure, if there is
+// one, ends the work. attends is the result of [engine.attends].
 func (e *engine) heartbeatEffect(
 	ctx context.Context, n *Node, h Heartbeat, attends bool,
 ) (effect heartbeatEffect, failure, err error) {
@@ -267,8 +267,8 @@ func (e *engine) heartbeatEffect(
 	return effect, failure, nil
 }
 
-// heartbeatByRecord returns the effect of a heartbeat by the node's record, empty if that depends on what the hardware
-// type answers.
+// heartbeatByRecord returns the effect of a heartbeat if the node's record alone decides it. The effect is empty if the
+// hardware type has to be asked.
 func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
 	switch {
 	case n.Reservation != "":
@@ -285,9 +285,9 @@ func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure e
 	}
 }
 
-// heartbeatByAnswers returns the effect of a heartbeat for which a node waits, by what the node's hardware type
-// answers: whether it is simulated, whether the conductor speaks to the agent, and whether the node waits in the
-// built-in step "wait".
+// heartbeatByAnswers returns the effect of a heartbeat for which a node waits. The other arguments are the answers of
+// the node's hardware type: whether it is simulated, whether the conductor speaks to the agent, and whether the node
+// waits in the built-in step "wait".
 func heartbeatByAnswers(h Heartbeat, simulated, attends, waitsBuiltIn bool) (effect heartbeatEffect, failure error) {
 	switch {
 	case h.AgentStatus == "error" && !attends:

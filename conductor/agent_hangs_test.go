@@ -152,6 +152,18 @@ func TestAClientThatLeavesMakesNoOtherQuestionFail(t *testing.T) {
 	})
 }
 
+// startDefectiveMember is startDefective with a membership that follows a script.
+func startDefectiveMember(t *testing.T) (*fleet, *defective, *script) {
+	hardware, members := &defective{}, &script{steps: make(chan scriptStep)}
+	f := start(t, func(c *conductor.Config) {
+		hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+		c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+		c.Membership, c.SkipPowerSync = members, true
+		go func() { members.steps <- scriptStep{} }()
+	})
+	return f, hardware, members
+}
+
 // A call of the hardware that hangs for good keeps one goroutine and one record, however often clients and work repeat
 // it. Some calls end with the membership alone.
 func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
@@ -184,13 +196,7 @@ func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				hardware, members := &defective{}, &script{steps: make(chan scriptStep)}
-				f := start(t, func(c *conductor.Config) {
-					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
-					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
-					c.Membership, c.SkipPowerSync = members, true
-					go func() { members.steps <- scriptStep{} }()
-				})
+				f, hardware, members := startDefectiveMember(t)
 				create := func() *conductor.Node {
 					direct := map[string]string{"deploy": "direct"}
 					return f.create(conductor.Node{ProvisionState: test.from, Power: states.PowerOff, Interfaces: direct})
@@ -245,13 +251,7 @@ func TestACallThatHangsIsNotRepeatedBeforeItHasReturned(t *testing.T) {
 // A clean-up ends with the membership. The next one waits for a call that does not end with it.
 func TestACleanUpWaitsForAnEarlierOneThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hardware, members := &defective{}, &script{steps: make(chan scriptStep)}
-		f := start(t, func(c *conductor.Config) {
-			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
-			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
-			c.Membership, c.SkipPowerSync = members, true
-			go func() { members.steps <- scriptStep{} }()
-		})
+		f, hardware, members := startDefectiveMember(t)
 		n := f.create(conductor.Node{
 			ProvisionState: states.Manageable, Power: states.PowerOff, Interfaces: map[string]string{"deploy": "direct"},
 		})

@@ -15,7 +15,8 @@ import (
 // hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
 const askTimeout = 5 * time.Second
 
-// question identifies what a hardware type was asked, such as "its steps", or what it was to do, and the node.
+// question identifies a question to a hardware type about a node, such as "its steps", or a call of it, such as "to
+// clean up".
 type question struct{ driver, node, what string }
 
 // ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
@@ -45,8 +46,8 @@ func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string,
 }
 
 // operate calls a method of a node's hardware type that has a context, or one of its steps. The call may panic, and has
-// stepGrace to return after its context has ended. While a call does not return that has not returned by then, the same
-// call for the node fails at once, for the reason of ask.
+// stepGrace to return after its context has ended. As long as a call hangs after that, the same call for the node fails
+// at once, since each call would keep a goroutine and a record.
 func operate[T any](
 	ctx context.Context, types *hardwareTypes, n *Node, what string, f func(context.Context) (T, error),
 ) (result T, err error) {
@@ -65,7 +66,7 @@ func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f fu
 	return err
 }
 
-// waitFor waits until no call of operate is left that has been abandoned: one that began within an earlier membership.
+// waitFor waits until each such call that was abandoned has returned. It may have begun within an earlier membership.
 func (ts *hardwareTypes) waitFor(ctx context.Context, n *Node, what string) error {
 	_, err := sleep.Until(ctx, time.Second, func() (none, bool, error) {
 		return none{}, ts.unanswered.Left(question{n.Driver, n.UUID, what}) == nil, nil

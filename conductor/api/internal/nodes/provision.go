@@ -66,7 +66,7 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 }
 
-// targetArgs tells which arguments a target may have, beside the one that [states.Event.Requires] names.
+// targetArgs lists the arguments that a target may have besides the one that [states.Event.Requires] names.
 type targetArgs struct {
 	steps       string            // the argument with steps; empty for none
 	configDrive states.APIVersion // the first version with configdrive; zero for none
