@@ -278,3 +278,35 @@ func TestACleanUpWaitsForAnEarlierOneThatHangs(t *testing.T) {
 		require.NotContains(t, n.LastError, "tear down")
 	})
 }
+
+// A clean-up that fails since its power off hangs has returned itself: the node's next clean-up does not wait for it, with
+// the node reserved.
+func TestACleanUpWhoseCallHangsHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "power off" {
+				<-release
+			}
+			return nil
+		})
+		n := f.create(conductor.Node{
+			ProvisionState: states.Manageable, Power: states.PowerOff, Interfaces: map[string]string{"deploy": "direct"},
+		})
+		f.request(n, "clean")
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		f.request(n, "abort")
+		bubble.Sleep(10 * time.Minute)
+		failed := f.settle(n)
+		require.Contains(t, failed.LastError, "the call does not return")
+		require.Empty(t, failed.Reservation)
+
+		f.request(n, "manage")
+		f.settle(n)
+		f.request(n, "clean")
+		bubble.Sleep(10 * time.Minute)
+		require.Empty(t, f.settle(n).Reservation)
+	})
+}

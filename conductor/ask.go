@@ -5,6 +5,7 @@ package conductor
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -55,8 +56,14 @@ func operate[T any](
 	if types.unanswered.Left(q) != nil {
 		return result, fmt.Errorf("an earlier call %s has not returned yet", what)
 	}
-	result, err = boundedcall.Do(ctx, stepGrace, f)
-	types.unanswered.Note(q, err)
+	var returned atomic.Bool
+	result, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (T, error) {
+		defer returned.Store(true)
+		return f(ctx)
+	})
+	if !returned.Load() { // else the error may be about a call within this one, which is remembered by itself
+		types.unanswered.Note(q, err)
+	}
 	return result, err
 }
 
