@@ -207,7 +207,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	c.config.Log.Debug("a heartbeat", "node", n.UUID, "state", n.ProvisionState, "effect", effect)
 	switch effect {
 	case heartbeatResumes:
-		return c.Resume(ctx, ident, failure)
+		return resume(ctx, c, ident, failure, n.waitsAs)
 	case heartbeatAttends:
 		c.engine.attend(n)
 	}
@@ -345,7 +345,21 @@ func (b *rulebook) endsInMaintenance(n *Node) error {
 // Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
 // wait, [NotFound], [Locked] or [NoWorker], or is the store's.
 func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
+	return resume(ctx, c, ident, failure, func(*Node) bool { return true })
+}
+
+// waitsAs reports whether a later record of a node waits as this one does: in the same step of the same work.
+func (n *Node) waitsAs(later *Node) bool {
+	kind := kindOf(n.ProvisionState)
+	return later.isAtWorkOf(n) && later.Step().String() == n.Step().String() && kind.of(later).Begun == kind.of(n).Begun
+}
+
+// resume is Resume for a node that still waits for this call-back. Otherwise it does nothing: another call-back was first.
+func resume(ctx context.Context, c *Conductor, ident string, failure error, waits func(*Node) bool) error {
 	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
+		if !waits(n) {
+			return errNothingToDo
+		}
 		if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 			return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 		}
@@ -354,6 +368,9 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		}
 		return c.engine.callBack(ctx, n, failure)
 	})
+	if errors.Is(err, errNothingToDo) {
+		return nil
+	}
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && !inspection.waits(before) {
