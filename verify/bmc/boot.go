@@ -124,10 +124,14 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
 		whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: wanted}
+		alone := bootRequest{change: boot{Mode: wanted}, whole: whole}
 		needs := r.bootNeeds(system)
-		answer, err := r.changeBoot(ctx, &settings, needs.whole, boot{Mode: wanted}, whole)
+		if needs.whole {
+			alone.change = whole
+		}
+		answer, err := r.changeBoot(ctx, &settings, alone)
 		if needs.mode && answer != nil && answer.Status == http.StatusBadRequest { // blades of Supermicro accept no mode alone
-			_, err = r.changeBoot(ctx, &settings, true, whole, whole)
+			_, err = r.changeBoot(ctx, &settings, bootRequest{change: whole, whole: whole})
 		}
 		return err
 	})
