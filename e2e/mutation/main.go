@@ -88,7 +88,7 @@ var targets = []target{
 		// The test that is left out logs in 200 times, which takes seconds.
 		tests: []tests{{folder: "verify/bmc", skip: "AttemptsInARow"}},
 	},
-	of("verify/bmc/internal/again"),
+	of("verify/bmc/internal/retry"),
 	of("verify/bmc/internal/failure", rapid...),
 	of("verify/bmc/internal/guard"),
 	of("verify/bmc/internal/ipmitool", "-test.parallel=8"),

@@ -47,7 +47,7 @@ type BIOSSetting struct {
 // kind [verify.Unsupported] if the BMC has none, and over IPMI. If only the registry cannot be
 // read, the settings are without it, as in Ironic, and there is no error.
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
-	return read(ctx, d, call{id: id, op: "read the BIOS settings", long: true}, func(r *reader) ([]BIOSSetting, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the BIOS settings", long: true}, func(r *reader) ([]BIOSSetting, error) {
 		b, err := r.bios()
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
-	return read(ctx, d, call{id: id, op: "set the BIOS settings", long: true}, func(r *reader) (bool, error) {
+	return fromSystem(ctx, d, call{id: id, op: "set the BIOS settings", long: true}, func(r *reader) (bool, error) {
 		b, err := r.bios()
 		if err != nil {
 			return false, err
@@ -104,7 +104,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // those alone that were changed, until the machine has them, and others all settings that can be changed. It returns
 // the errors of [Driver.BIOS], and nothing if the BMC has no settings object.
 func (d *Driver) PendingBIOS(ctx context.Context, id string) (map[string]any, error) {
-	return read(ctx, d, call{id: id, op: "read the pending BIOS settings"}, func(r *reader) (map[string]any, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the pending BIOS settings"}, func(r *reader) (map[string]any, error) {
 		b, err := r.readBIOS()
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (r *reader) bios() (*bios, error) {
 	kept, _ := b.at("Attributes").(map[string]any)
 	maps.Copy(values, kept)
 	for name, value := range sorted.All(values) {
-		setting := b.entries[name].of(value)
+		setting := b.entries[name].settingOf(value)
 		switch value.(type) {
 		case nil, string, bool, json.Number:
 			setting.Name, setting.Value = name, value
@@ -235,7 +235,7 @@ func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, 
 		set, err := s.typed(value)
 		isSet := func(other string) bool { _, ok := values[other]; return ok }
 		switch {
-		case s.ReadOnly == nil || !*s.ReadOnly || slices.ContainsFunc(b.entries[name].opens, isSet):
+		case s.ReadOnly == nil || !*s.ReadOnly || slices.ContainsFunc(b.entries[name].readOnlyBy, isSet):
 		case err == nil && set == s.Value:
 			continue
 		default:

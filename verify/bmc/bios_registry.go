@@ -48,7 +48,7 @@ func (r *reader) registry(id string) map[string]registered {
 	var bios []map[string]registered
 	for _, file := range others {
 		known, entries := r.entries(file.from, file.link)
-		if plain(known) == plain(id) {
+		if normalizedID(known) == normalizedID(id) {
 			return entries
 		}
 		if entries != nil && strings.Contains(strings.ToLower(file.id+" "+file.registry), "bios") {
@@ -88,26 +88,26 @@ func (r *reader) registryFile(at string) (file registryFile, ok bool) {
 	return file, false
 }
 
-// plain returns the ID of a registry without what BMCs spell differently: BiosAttributeRegistry.v1_0_0 is
+// normalizedID returns the ID of a registry without what BMCs spell differently: BiosAttributeRegistry.v1_0_0 is
 // BiosAttributeRegistry.1.0.0.
-func plain(id string) string {
+func normalizedID(id string) string {
 	return strings.NewReplacer(".v", "", "_", "", ".", "").Replace(strings.ToLower(id))
 }
 
 // registered is a registry's entry for a BIOS setting.
 type registered struct {
 	BIOSSetting
-	words []string // as AllowableValues, as they are displayed
-	opens []string // the settings by whose values the setting is read-only or not
+	displayed  []string // as AllowableValues, as they are displayed
+	readOnlyBy []string // the settings by whose values the setting is read-only or not
 }
 
-// of returns the setting with a value. If that is the displayed word of an allowable value, and not the value's name,
-// the words are the allowable values: the names in Supermicro's registries are numbers, which their BIOS settings never
-// have.
-func (r registered) of(value any) BIOSSetting {
+// settingOf returns the setting with a value. If that is the displayed word of an allowable value, and not the value's
+// name, the words are the allowable values: the names in Supermicro's registries are numbers, which their BIOS settings
+// never have.
+func (r registered) settingOf(value any) BIOSSetting {
 	text, _ := value.(string)
-	if !slices.Contains(r.AllowableValues, text) && slices.Contains(r.words, text) {
-		r.AllowableValues = r.words
+	if !slices.Contains(r.AllowableValues, text) && slices.Contains(r.displayed, text) {
+		r.AllowableValues = r.displayed
 	}
 	return r.BIOSSetting
 }
@@ -153,7 +153,7 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 		for _, v := range of.Value {
 			if text := cmp.Or(v.ValueName, v.ValueDisplayName); text != "" {
 				s.AllowableValues = append(s.AllowableValues, text)
-				s.words = append(s.words, cmp.Or(v.ValueDisplayName, text))
+				s.displayed = append(s.displayed, cmp.Or(v.ValueDisplayName, text))
 			}
 		}
 		entries[of.AttributeName] = s
@@ -164,7 +164,7 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 			continue
 		}
 		for _, from := range of.Dependency.MapFrom {
-			s.opens = append(s.opens, from.MapFromAttribute)
+			s.readOnlyBy = append(s.readOnlyBy, from.MapFromAttribute)
 		}
 		entries[of.Dependency.MapToAttribute] = s
 	}

@@ -83,7 +83,7 @@ var ErrBootMode error = failure.Reason("the BMC shows another boot mode")
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) BootMode(ctx context.Context, id string) (string, error) {
-	return read(ctx, d, call{id: id, op: "read the boot mode"}, func(r *reader) (string, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the boot mode"}, func(r *reader) (string, error) {
 		boot, err := r.boot()
 		return modeOf(boot.Mode), err
 	})
@@ -98,7 +98,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 	if err := oneOf("boot mode", mode, uefiMode, biosMode); err != nil {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
 	}
-	return d.redfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, r *redfishConnection) error {
+	return d.overRedfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, r *redfishConnection) error {
 		system, err := r.readSystem(ctx)
 		if err != nil {
 			return err

@@ -108,7 +108,7 @@ type Config struct {
 	// closed; nil stands for none.
 	Log *slog.Logger
 
-	redfishTimeout time.Duration // with the protocol "auto", the part of the default Timeout for Redfish; none if 0
+	redfishShare time.Duration // of the default Timeout with the protocol "auto"; 0 if Redfish may take all of it
 }
 
 // The words of Config.Protocol.
@@ -127,8 +127,8 @@ const (
 // The defaults of Config.Timeout over Redfish and over IPMI, which is the time of the repetitions, and of one run of
 // ipmitool.
 const (
-	redfishTimeout = 30 * time.Second
-	ipmiTimeout    = ipmitool.Again + 30*time.Second
+	defaultRedfishTimeout = 30 * time.Second
+	defaultIPMITimeout    = ipmitool.RetryTime + 30*time.Second
 )
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
@@ -140,11 +140,11 @@ func (c Config) complete() (Config, error) {
 	switch {
 	case c.Timeout != 0:
 	case c.Protocol == ipmiProtocol:
-		c.Timeout = ipmiTimeout
+		c.Timeout = defaultIPMITimeout
 	case c.Protocol == redfishProtocol:
-		c.Timeout = redfishTimeout
+		c.Timeout = defaultRedfishTimeout
 	default:
-		c.Timeout, c.redfishTimeout = redfishTimeout+ipmiTimeout, redfishTimeout
+		c.Timeout, c.redfishShare = defaultRedfishTimeout+defaultIPMITimeout, defaultRedfishTimeout
 	}
 	c.Pause = cmp.Or(c.Pause, pauseTime)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 // connection is a connection to a BMC over one protocol, for one session. It is used by one goroutine at a time.
@@ -62,8 +62,8 @@ func (c Config) begin(ctx context.Context, long bool) (context.Context, context.
 	values, limit := callValues{log: c.Log}, c.Timeout
 	if long {
 		limit = max(limit, longTime)
-	} else if c.redfishTimeout > 0 {
-		values.redfishEnd = time.Now().Add(c.redfishTimeout)
+	} else if c.redfishShare > 0 {
+		values.redfishEnd = time.Now().Add(c.redfishShare)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
@@ -116,7 +116,7 @@ func step(ctx context.Context, c connection, limit time.Duration, op string, f f
 		defer cancel()
 	}
 	if values.log != nil {
-		ctx = again.With(ctx, func(attempt int, err error) {
+		ctx = retry.WithNote(ctx, func(attempt int, err error) {
 			values.log.WarnContext(ctx, "a request to a BMC fails for the moment and is repeated",
 				"operation", op, "protocol", c.protocol(), "host", c.address(), "attempt", attempt, "error", c.scrubber().Clean(err))
 		})

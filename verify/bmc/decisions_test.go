@@ -17,8 +17,8 @@ func TestTheTimeoutIsThatOfTheProtocolUnlessItIsGiven(t *testing.T) {
 		protocol    string
 		given, want time.Duration
 	}{
-		{"ipmi", 0, ipmiTimeout}, {"ipmi", time.Second, time.Second},
-		{"redfish", 0, 30 * time.Second}, {"auto", 0, 30*time.Second + ipmiTimeout}, {"redfish", time.Second, time.Second},
+		{"ipmi", 0, defaultIPMITimeout}, {"ipmi", time.Second, time.Second},
+		{"redfish", 0, 30 * time.Second}, {"auto", 0, 30*time.Second + defaultIPMITimeout}, {"redfish", time.Second, time.Second},
 	} {
 		config := Config{Host: "bmc", User: "u", Password: secret.New("p"), Protocol: test.protocol, Timeout: test.given}
 		config, err := config.complete()

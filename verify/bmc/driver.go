@@ -84,8 +84,8 @@ type call struct {
 	long bool
 }
 
-// redfish calls f like do, over Redfish. Over IPMI the error is of the kind [verify.Unsupported].
-func (d *Driver) redfish(ctx context.Context, of call, f func(context.Context, *redfishConnection) error) error {
+// overRedfish calls f like do, over Redfish. Over IPMI the error is of the kind [verify.Unsupported].
+func (d *Driver) overRedfish(ctx context.Context, of call, f func(context.Context, *redfishConnection) error) error {
 	return d.do(ctx, of, func(ctx context.Context, conn connection) error {
 		r, ok := conn.(*redfishConnection)
 		if !ok {
@@ -98,9 +98,9 @@ func (d *Driver) redfish(ctx context.Context, of call, f func(context.Context, *
 	})
 }
 
-// withSystem calls f like redfish, with a reader that has read the node's system.
+// withSystem calls f like overRedfish, with a reader that has read the node's system.
 func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error) error {
-	return d.redfish(ctx, of, func(ctx context.Context, r *redfishConnection) error {
+	return d.overRedfish(ctx, of, func(ctx context.Context, r *redfishConnection) error {
 		system, err := r.systemReader(ctx)
 		if err != nil {
 			return err
@@ -109,8 +109,8 @@ func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error)
 	})
 }
 
-// read returns f's value. After a BMC has refused a kept session, read calls f again with a new one.
-func read[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, error)) (value T, err error) {
+// fromSystem returns f's value. After a BMC has refused a kept session, fromSystem calls f again with a new one.
+func fromSystem[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, error)) (value T, err error) {
 	err = d.withSystem(ctx, of, func(r *reader) (err error) {
 		value, err = f(r)
 		return err
@@ -118,11 +118,11 @@ func read[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, er
 	return value, err
 }
 
-// readBMC calls f like redfish, perhaps twice, and returns what the last call of f has returned.
-func readBMC[T any](
+// fromBMC calls f like overRedfish, perhaps twice, and returns what the last call of f has returned.
+func fromBMC[T any](
 	ctx context.Context, d *Driver, of call, f func(context.Context, *redfishConnection) (T, error),
 ) (value T, err error) {
-	err = d.redfish(ctx, of, func(ctx context.Context, r *redfishConnection) (err error) {
+	err = d.overRedfish(ctx, of, func(ctx context.Context, r *redfishConnection) (err error) {
 		value, err = f(ctx, r)
 		return err
 	})
@@ -164,14 +164,14 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	return d.use(ctx, n, of, f)
 }
 
-// outside are the failures of calls that tell nothing about their session.
-var outside = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
+// sessionUnaffected are the failures of calls that tell nothing about their session.
+var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
 
 // use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
 // too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
 // session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401 for
 // one that has ended. A temporary connection is closed in any case.
-func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
+func (d *Driver) use(ctx context.Context, n *lockedNode, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
 	if of.long && limit > 0 {
@@ -181,7 +181,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 		return f(ctx, conn.connection)
 	})
 	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
-	failed := err != nil && !slices.ContainsFunc(outside, func(k verify.Kind) bool { return errors.Is(err, k) })
+	failed := err != nil && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
 	if conn.temporary() || err != nil && (refused || !conn.expires() || failed && conn.failed) {
 		closeConnection(ctx, conn, conn.config.Log)
 		return err

@@ -20,21 +20,21 @@ type openConnection struct {
 	failed bool // the last call has failed with an answer of a BMC that was not busy
 }
 
-// node is a node that a call has locked.
-type node struct {
+// lockedNode is a node that a call has locked.
+type lockedNode struct {
 	id   string
 	open *openConnection // nil if there was none yet
 }
 
 // enter begins a call: it waits for the node's lock.
-func (d *Driver) enter(ctx context.Context, of call) (*node, error) {
+func (d *Driver) enter(ctx context.Context, of call) (*lockedNode, error) {
 	if err := d.locks.Lock(ctx, of.id); err != nil {
 		err = fmt.Errorf("waiting for another call for node %s: %w", of.id, err)
 		return nil, &verify.Error{Op: of.op, Kind: verify.KindOf(err), Err: err}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := &node{id: of.id, open: d.sessions[of.id]}
+	n := &lockedNode{id: of.id, open: d.sessions[of.id]}
 	if n.open != nil {
 		d.sessions[of.id] = nil
 	}
@@ -42,7 +42,7 @@ func (d *Driver) enter(ctx context.Context, of call) (*node, error) {
 }
 
 // leave ends a call: it releases the node's lock.
-func (d *Driver) leave(n *node) {
+func (d *Driver) leave(n *lockedNode) {
 	d.mu.Lock()
 	if d.sessions[n.id] == nil {
 		delete(d.sessions, n.id)
@@ -52,7 +52,7 @@ func (d *Driver) leave(n *node) {
 }
 
 // resume reports whether the node has a usable session, and closes an unusable one.
-func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
+func (d *Driver) resume(ctx context.Context, n *lockedNode, c Config) bool {
 	s := n.open
 	if s == nil {
 		return false
@@ -69,7 +69,7 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 // already. It first drops the sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as
 // long as for one of them, not for a fleet. It does not evict the least recently used session: in a fleet that is
 // polled in turn, that would close every session before its next use.
-func (d *Driver) keep(ctx context.Context, n *node) {
+func (d *Driver) keep(ctx context.Context, n *lockedNode) {
 	n.open.used = time.Now()
 	d.mu.Lock()
 	dropped := d.expired(closedAtOnce)

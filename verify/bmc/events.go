@@ -46,7 +46,7 @@ var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 // Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.
 func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made Subscription, err error) {
 	at := "" // the path of the subscription once the BMC has made it, which is done once
-	err = d.redfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) (err error) {
+	err = d.overRedfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) (err error) {
 		for _, header := range s.Headers {
 			for _, value := range header {
 				r.hide(value)
@@ -72,7 +72,7 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 // made. It returns the errors of [Driver.Subscribe].
 func (d *Driver) Subscriptions(ctx context.Context, id string) ([]string, error) {
 	of := call{id: id, op: "list the subscriptions to events"}
-	return readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (ids []string, err error) {
+	return fromBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (ids []string, err error) {
 		paths, err := r.subscriptionPaths(ctx)
 		for _, path := range paths {
 			ids = append(ids, redfish.ResourceID(path))
@@ -85,7 +85,7 @@ func (d *Driver) Subscriptions(ctx context.Context, id string) ([]string, error)
 // none with the ID; it returns the errors of [Driver.Subscribe], too.
 func (d *Driver) Subscription(ctx context.Context, id, subscription string) (Subscription, error) {
 	of := call{id: id, op: "read a subscription to events"}
-	return readBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (Subscription, error) {
+	return fromBMC(ctx, d, of, func(ctx context.Context, r *redfishConnection) (Subscription, error) {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return Subscription{}, err
@@ -97,7 +97,7 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (Sub
 // Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription]. A
 // subscription that is gone when it is to be deleted has ended: perhaps the answer to the first request was lost.
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
-	return d.redfish(ctx, call{id: id, op: "end a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
+	return d.overRedfish(ctx, call{id: id, op: "end a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err
@@ -110,8 +110,8 @@ func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error
 	})
 }
 
-// subscriptions returns the path of the collection of subscriptions and the types of events.
-func (r *redfishConnection) subscriptions(ctx context.Context) (at string, types []string, err error) {
+// eventService returns the path of the collection of subscriptions and the types of events.
+func (r *redfishConnection) eventService(ctx context.Context) (at string, types []string, err error) {
 	events := r.root.link("EventService")
 	if events == "" {
 		return "", nil, failure.Unsupportedf("the BMC has no event service")
@@ -137,7 +137,7 @@ func (r *redfishConnection) subscriptions(ctx context.Context) (at string, types
 // subscriptionPaths returns the paths of the subscriptions. It leaves out members of the collection whose links lead
 // elsewhere: a BMC must not choose what [Driver.Unsubscribe] deletes.
 func (r *redfishConnection) subscriptionPaths(ctx context.Context) ([]string, error) {
-	at, _, err := r.subscriptions(ctx)
+	at, _, err := r.eventService(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func noSubscription(id string) error {
 
 // subscribe makes a subscription. It returns its path, or the subscription itself if the answer has that instead.
 func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at string, made Subscription, err error) {
-	collection, types, err := r.subscriptions(ctx)
+	collection, types, err := r.eventService(ctx)
 	if err != nil {
 		return "", made, err
 	}
@@ -187,7 +187,7 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 	}
 	request := redfish.Request{Method: http.MethodPost, Path: collection, Body: body}
 	a, err := r.client.Do(ctx, request)
-	if unknownTypes(a) {
+	if refusesEventTypes(a) {
 		request.Body, err = json.Marshal(struct {
 			Subscription
 			EventTypes []string `json:"EventTypes,omitempty"` // in place of the other
@@ -201,7 +201,7 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 		return "", made, err
 	}
 	// The subscription is made, even if the answer's body is lacking.
-	at, wrong := r.subscriptionAt(a)
+	at, wrong := r.newSubscriptionPath(a)
 	if at != "" {
 		return at, made, nil
 	}
@@ -217,15 +217,15 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 	return "", made, err
 }
 
-// unknownTypes reports whether a BMC has no types of events in its subscriptions, as an OpenBMC, and refuses them.
-func unknownTypes(a *redfish.Answer) bool {
+// refusesEventTypes reports whether a BMC has no types of events in its subscriptions, as an OpenBMC, and refuses them.
+func refusesEventTypes(a *redfish.Answer) bool {
 	return a != nil && a.Status == http.StatusBadRequest &&
 		bytes.Contains(a.Body, []byte("PropertyUnknown")) && bytes.Contains(a.Body, []byte("EventTypes"))
 }
 
-// subscriptionAt returns the path of a new subscription, "" if the answer does not have it. It is in the Location
+// newSubscriptionPath returns the path of a new subscription, "" if the answer does not have it. It is in the Location
 // header (DSP0266), which may be a URL with a host name that only the BMC knows.
-func (r *redfishConnection) subscriptionAt(a *redfish.Answer) (string, error) {
+func (r *redfishConnection) newSubscriptionPath(a *redfish.Answer) (string, error) {
 	location, err := url.Parse(a.Header.Get("Location"))
 	if err != nil || location.Path == "" {
 		return "", nil

@@ -26,7 +26,8 @@ type FirmwareComponent struct {
 // Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some cannot be read, it returns
 // the others beside the error. If there is none, and over IPMI, the error is of the kind [verify.Unsupported].
 func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, error) {
-	return read(ctx, d, call{id: id, op: "read the firmware versions", long: true}, func(r *reader) (all []FirmwareComponent, err error) {
+	of := call{id: id, op: "read the firmware versions", long: true}
+	return fromSystem(ctx, d, of, func(r *reader) (all []FirmwareComponent, err error) {
 		add := func(c FirmwareComponent) {
 			if c.Version != "" {
 				all = append(all, c)

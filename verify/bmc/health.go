@@ -33,7 +33,7 @@ func (r *redfishConnection) vendor(ctx context.Context) (firmware, machine strin
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (string, error) {
-	return read(ctx, d, call{id: id, op: "read the health"}, func(r *reader) (string, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the health"}, func(r *reader) (string, error) {
 		var status struct{ Health string }
 		err := r.raw.Get("Status", &status)
 		if health := strings.ToUpper(status.Health); err == nil && slices.Contains([]string{"OK", "WARNING", "CRITICAL"}, health) {
@@ -48,7 +48,7 @@ func (d *Driver) Health(ctx context.Context, id string) (string, error) {
 //
 // Source: LastState in BootProgress of ComputerSystem in DSP8010, since version 1.13.
 func (d *Driver) BootProgress(ctx context.Context, id string) (string, error) {
-	return read(ctx, d, call{id: id, op: "read the boot progress"}, func(r *reader) (string, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the boot progress"}, func(r *reader) (string, error) {
 		var progress struct{ LastState string }
 		_ = r.raw.Get("BootProgress", &progress) // of another type, it tells nothing
 		return progress.LastState, nil

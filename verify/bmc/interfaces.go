@@ -17,7 +17,7 @@ import (
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) {
-	return read(ctx, d, call{id: id, op: "read the MAC addresses", long: true}, func(r *reader) (macs []string, err error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the MAC addresses", long: true}, func(r *reader) (macs []string, err error) {
 		for _, i := range r.interfaces() {
 			if i.Enabled {
 				macs = append(macs, i.MACAddress)
@@ -39,7 +39,7 @@ func (r *reader) interfaces() []Interface {
 		i.MACAddress, i.Enabled = mac.String(), state == "" || state == string(schemas.EnabledState)
 		all = append(all, i)
 	}
-	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
+	readMembers(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		i := Interface{Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps)}
 		address := nic.MACAddress
 		if strings.Trim(address, "0:-.") == "" {
@@ -52,7 +52,7 @@ func (r *reader) interfaces() []Interface {
 		return all
 	}
 	r.adapters(func(a *schemas.NetworkAdapter, adapter resource) {
-		list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
+		readMembers(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
 			for _, address := range p.Ethernet.AssociatedMACAddresses {
 				add(address, Interface{Name: a.ID + "/" + p.ID}, string(p.Status.State))
 			}

@@ -134,7 +134,7 @@ type Boot struct {
 // the limits of the Config. If a part cannot be read, or has a value that no machine has, Inspect
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
-	return read(ctx, d, call{id: id, op: "read the inventory", long: true}, func(r *reader) (Inventory, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the inventory", long: true}, func(r *reader) (Inventory, error) {
 		inventory := r.inventory()
 		return inventory, r.err()
 	})
@@ -168,7 +168,7 @@ const maxMiB = 1 << 40
 func (r *reader) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
-		list(r, r.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
+		readMembers(r, r.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
 		r.note(failure.Protocolf("the system has %v MiB of memory", mib))
@@ -194,7 +194,7 @@ var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
 // from the system's summary: of threads, or else of cores, or else of processors.
 func (r *reader) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	first := true
-	list(r, r.link("Processors"), func(p *schemas.Processor, found resource) {
+	readMembers(r, r.link("Processors"), func(p *schemas.Processor, found resource) {
 		if p.Status.State == schemas.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
 			return
 		}
@@ -231,9 +231,9 @@ func (r *reader) storage(i *Inventory) {
 		drives = append(drives, size)
 		return i.Disks[len(i.Disks)-1]
 	}
-	list(r, r.link("Storage"), func(s *schemas.Storage, found resource) {
+	readMembers(r, r.link("Storage"), func(s *schemas.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Controllers: controllersOf(found), Drives: []Drive{}}
-		each(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
+		readEach(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
 			if d.Status.State == schemas.AbsentState {
 				return
 			}
@@ -244,10 +244,10 @@ func (r *reader) storage(i *Inventory) {
 			})
 		})
 		i.StorageControllers = append(i.StorageControllers, c)
-		list(r, found.link("Volumes"), func(v *schemas.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
+		readMembers(r, found.link("Volumes"), func(v *schemas.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
 	})
 	if len(i.StorageControllers) == 0 {
-		list(r, r.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
+		readMembers(r, r.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
 				if d.Status.State != schemas.AbsentState {
 					disk(d.Name, d.CapacityBytes)

@@ -29,10 +29,10 @@ type Neighbor struct {
 // Source: _collect_lldp_data in ironic/drivers/modules/redfish/inspect.py, and LLDPReceive in DMTF's schema of Port,
 // https://redfish.dmtf.org/schemas/v1/Port.v1_12_0.json.
 func (d *Driver) Neighbors(ctx context.Context, id string) (map[string]Neighbor, error) {
-	return read(ctx, d, call{id: id, op: "read the LLDP data", long: true}, func(r *reader) (map[string]Neighbor, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the LLDP data", long: true}, func(r *reader) (map[string]Neighbor, error) {
 		all := map[string]Neighbor{}
 		r.adapters(func(_ *schemas.NetworkAdapter, adapter resource) {
-			list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
+			readMembers(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
 				lldp := p.Ethernet.LLDPReceive
 				found := Neighbor{lldp.ChassisID, lldp.PortID, lldp.SystemName, lldp.SystemDescription, lldp.ManagementVlanID}
 				if p.ID != "" && found != (Neighbor{}) {
@@ -46,7 +46,7 @@ func (d *Driver) Neighbors(ctx context.Context, id string) (map[string]Neighbor,
 
 // adapters calls take with each network adapter of the system's chassis that can be read.
 func (r *reader) adapters(take func(*schemas.NetworkAdapter, resource)) {
-	each(r, r.links("Links", "Chassis"), func(_ *schemas.Chassis, chassis resource) {
-		list(r, chassis.link("NetworkAdapters"), take)
+	readEach(r, r.links("Links", "Chassis"), func(_ *schemas.Chassis, chassis resource) {
+		readMembers(r, chassis.link("NetworkAdapters"), take)
 	})
 }

@@ -42,7 +42,7 @@ var mediaDevices = map[string][]schemas.VirtualMediaType{
 type slot struct {
 	schemas.VirtualMedia
 	resource
-	shown bool // by VirtualMedia, although it is empty
+	listed bool // by VirtualMedia, also if it is empty
 }
 
 // The actions of a slot.
@@ -83,9 +83,9 @@ var slotWords = map[schemas.VirtualMediaType][]string{
 	schemas.CDMediaType: {"cd", "dvd"}, schemas.FloppyMediaType: {"fd", "floppy"}, schemas.USBStickMediaType: {"hd", "usb", "removable"},
 }
 
-// fits reports whether a medium of any of some devices, or of any device if none is named, fits into the slot. Slots of
-// AMI's BMCs have no media types: their names tell them.
-func (s *slot) fits(devices ...string) bool {
+// takesAny reports whether a medium of any of some devices, or of any device if none is named, fits into the slot.
+// Slots of AMI's BMCs have no media types: their names tell them.
+func (s *slot) takesAny(devices ...string) bool {
 	kinds := s.MediaTypes
 	if name := strings.ToLower(s.ID + " " + s.Name); len(kinds) == 0 {
 		for kind, words := range slotWords {
@@ -94,11 +94,11 @@ func (s *slot) fits(devices ...string) bool {
 			}
 		}
 	}
-	return len(devices) == 0 || slices.ContainsFunc(devices, func(device string) bool { return fits(kinds, device) })
+	return len(devices) == 0 || slices.ContainsFunc(devices, func(device string) bool { return mediaFit(kinds, device) })
 }
 
-// fits reports whether a medium of a device fits into a slot with some media types. All fit into one without any.
-func fits[T ~string](types []T, device string) bool {
+// mediaFit reports whether a medium of a device fits into a slot with some media types. All fit into one without any.
+func mediaFit[T ~string](types []T, device string) bool {
 	return len(types) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool {
 		return slices.Contains(types, T(kind))
 	})
@@ -107,13 +107,13 @@ func fits[T ~string](types []T, device string) bool {
 // VirtualMedia reads a node's slots of virtual media over Redfish: the system's or, if it has none, its
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
-	return read(ctx, d, call{id: id, op: "read the virtual media", long: true}, func(r *reader) (media []VirtualMedia, err error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the virtual media", long: true}, func(r *reader) (media []VirtualMedia, err error) {
 		slots, err := r.slots()
 		if len(slots) == 0 && err == nil {
 			err = failure.Unsupportedf("the BMC has no virtual media")
 		}
 		for _, s := range slots {
-			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
+			if !s.listed && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
 				continue
 			}
 			m := VirtualMedia{Image: s.Image, Inserted: s.Inserted, MediaTypes: []string{}}
@@ -128,7 +128,7 @@ func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, e
 
 // Fits reports whether a medium of a device, "cdrom", "floppy" or "disk", fits into the slot. All fit into one without
 // media types.
-func (m VirtualMedia) Fits(device string) bool { return fits(m.MediaTypes, device) }
+func (m VirtualMedia) Fits(device string) bool { return mediaFit(m.MediaTypes, device) }
 
 // Has reports whether an image is inserted in the slot. Some BMCs report only the name of the image, or another host
 // and path, and some report none.
@@ -154,7 +154,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	if err != nil || image == "" {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: errors.New("the image is not a URL")}
 	}
-	return d.redfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, c *redfishConnection) error {
+	return d.overRedfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, c *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
 			c.hide(password)
 		}
@@ -170,7 +170,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
 	for _, s := range slots {
-		if !s.fits(device) {
+		if !s.takesAny(device) {
 			continue
 		}
 		var ejected error // an image that only seems to be inserted cannot be ejected
@@ -212,7 +212,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 		slots, failed := r.slots()
 		only := failed == nil // whether nothing but ejections has failed
 		for _, s := range slots {
-			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
+			if s.Inserted && s.takesAny(devices...) && r.client.Lost() == nil {
 				err := r.ejectSlot(&s)
 				failed, only = errors.Join(failed, err), only && (err == nil || isKept(err))
 			}
@@ -332,19 +332,19 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
-	shown := true
+	listed := true
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
 		if isSlot(found.raw) && !known {
 			m.Inserted = inserted(found.raw)
-			slots = append(slots, slot{*m, found, shown})
+			slots = append(slots, slot{*m, found, listed})
 		}
 	}
-	list(r, r.link("VirtualMedia"), add)
+	readMembers(r, r.link("VirtualMedia"), add)
 	failed, has := len(r.errs), len(slots) > 0
-	shown = !has
-	r.managers(func(_ *schemas.Manager, found resource) { list(r, found.link("VirtualMedia"), add) })
+	listed = !has
+	r.managers(func(_ *schemas.Manager, found resource) { readMembers(r, found.link("VirtualMedia"), add) })
 	if has && r.client.Lost() == nil {
 		r.errs = r.errs[:failed]
 	}
@@ -357,9 +357,9 @@ func (r *reader) slots() (slots []slot, err error) {
 func (r *reader) managers(take func(*schemas.Manager, resource)) {
 	for _, name := range []string{"ManagedBy", "Managers"} {
 		if managers := r.links("Links", name); len(managers) > 0 {
-			each(r, managers, take)
+			readEach(r, managers, take)
 			return
 		}
 	}
-	list(r, r.root.link("Managers"), take)
+	readMembers(r, r.root.link("Managers"), take)
 }

@@ -26,7 +26,7 @@ type PCIDevice struct {
 // to 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns
 // the others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) PCIDevices(ctx context.Context, id string) ([]PCIDevice, error) {
-	return read(ctx, d, call{id: id, op: "read the PCI devices", long: true}, func(r *reader) (all []PCIDevice, err error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the PCI devices", long: true}, func(r *reader) (all []PCIDevice, err error) {
 		take := func(f *schemas.PCIeFunction, _ resource) {
 			found := PCIDevice{
 				Class: string(f.DeviceClass), ProductID: f.DeviceID, VendorID: f.VendorID,
@@ -38,12 +38,12 @@ func (d *Driver) PCIDevices(ctx context.Context, id string) ([]PCIDevice, error)
 		}
 		devices := r.links("PCIeDevices")
 		slices.Sort(devices) // an iDRAC lists some twice
-		each(r, slices.Compact(devices), func(_ *schemas.PCIeDevice, device resource) {
+		readEach(r, slices.Compact(devices), func(_ *schemas.PCIeDevice, device resource) {
 			if functions := device.link("PCIeFunctions"); functions != "" {
-				list(r, functions, take)
+				readMembers(r, functions, take)
 				return
 			}
-			each(r, device.links("Links", "PCIeFunctions"), take) // the older schemas, before PCIeDevice 1.4
+			readEach(r, device.links("Links", "PCIeFunctions"), take) // the older schemas, before PCIeDevice 1.4
 		})
 		return all, r.err()
 	})

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 // checkManagement checks that the system has a boot override.
@@ -139,7 +139,7 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 		if refused != nil {
 			failed.Text += "; then " + refused.Error()
 		}
-		if !first || r.client.Refused() || !again.After(ctx, r.pause, 1, failed) {
+		if !first || r.client.Refused() || !retry.Wait(ctx, r.pause, 1, failed) {
 			return failed
 		}
 	}

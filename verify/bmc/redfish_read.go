@@ -133,8 +133,8 @@ type decoder[T any] interface {
 	json.Unmarshaler
 }
 
-// each reads resources and calls take with each that can be read.
-func each[T any, P decoder[T]](r *reader, paths []string, take func(P, resource)) {
+// readEach reads resources and calls take with each that can be read.
+func readEach[T any, P decoder[T]](r *reader, paths []string, take func(P, resource)) {
 	for _, path := range paths {
 		into := P(new(T))
 		if found, ok := r.read(path, into); ok {
@@ -143,9 +143,9 @@ func each[T any, P decoder[T]](r *reader, paths []string, take func(P, resource)
 	}
 }
 
-// list reads the members of a collection like each. It does nothing without a collection, or if there is none at the
-// link: some BMCs link what they lack. What a BMC without a licence does not tell is there.
-func list[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
+// readMembers reads the members of a collection like readEach. It does nothing without a collection, or if there is
+// none at the link: some BMCs link what they lack. What a BMC without a licence does not tell is there.
+func readMembers[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
 	if r.ended() {
 		return
 	}
@@ -154,5 +154,5 @@ func list[T any, P decoder[T]](r *reader, collection string, take func(P, resour
 	if len(members) > 0 || !absent {
 		r.note(err)
 	}
-	each(r, members, take)
+	readEach(r, members, take)
 }

@@ -62,7 +62,7 @@ func Resource(body []byte, r Rules) (map[string]any, error) {
 	if r.Decode == nil {
 		return resource, nil
 	}
-	f.fit(resource, func(part any) any { return part })
+	f.prune(resource, func(part any) any { return part })
 	if !f.decodes(resource) {
 		return nil, errors.New("the resource has too many values of a wrong type")
 	}
@@ -142,15 +142,15 @@ func fold(name string) string {
 	}, name)
 }
 
-// fit removes the values of an object that keep it from being decoded. within puts a part
+// prune removes the values of an object that keep it from being decoded. within puts a part
 // of the object where it is in the resource.
-func (f *filter) fit(object map[string]any, within func(any) any) {
+func (f *filter) prune(object map[string]any, within func(any) any) {
 	if f.decodes(within(object)) {
 		return
 	}
 	for name, value := range object {
 		alone := func(part any) any { return within(map[string]any{name: part}) }
-		if f.fits(&value, alone) {
+		if f.pruneValue(&value, alone) {
 			object[name] = value
 		} else {
 			delete(object, name)
@@ -158,17 +158,17 @@ func (f *filter) fit(object map[string]any, within func(any) any) {
 	}
 }
 
-// fits reports whether a value can be decoded, after the removal of parts that cannot.
-func (f *filter) fits(value *any, within func(any) any) bool {
+// pruneValue reports whether a value can be decoded, after the removal of parts that cannot.
+func (f *filter) pruneValue(value *any, within func(any) any) bool {
 	if f.decodes(within(*value)) {
 		return true
 	}
 	switch v := (*value).(type) {
 	case map[string]any:
-		f.fit(v, within)
+		f.prune(v, within)
 	case []any:
 		*value = slices.DeleteFunc(v, func(element any) bool {
-			return !f.fits(&element, func(part any) any { return within([]any{part}) })
+			return !f.pruneValue(&element, func(part any) any { return within([]any{part}) })
 		})
 	default:
 		return false

@@ -16,8 +16,8 @@ import (
 
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -83,13 +83,13 @@ func (t *Tool) PowerState(ctx context.Context) (string, error) {
 	return word, nil
 }
 
-// Again is for how long a command is repeated that the BMC refuses for the moment, such as one for which it cannot open
-// a session, and Pause is the time between two attempts.
+// RetryTime is for how long a command is repeated that the BMC refuses for the moment, such as one for which it cannot
+// open a session, and RetryPause is the time between two attempts.
 //
 // Source: [ipmi]command_retry_timeout and min_command_interval in ironic/conf/ipmi.py.
 const (
-	Again = time.Minute
-	Pause = 5 * time.Second
+	RetryTime  = time.Minute
+	RetryPause = 5 * time.Second
 )
 
 // Run runs ipmitool with a command, if the context permits it, and returns its output.
@@ -103,8 +103,8 @@ func (t *Tool) Run(ctx context.Context, command ...string) (string, error) {
 		if !errors.As(err, &found) {
 			return said, err
 		}
-		if !found.repeats(command) || time.Since(begun)+Pause > Again || !suffices(ctx, time.Since(started)) ||
-			!again.After(ctx, Pause, attempt, found.err) {
+		if !found.repeats(command) || time.Since(begun)+RetryPause > RetryTime || !suffices(ctx, time.Since(started)) ||
+			!retry.Wait(ctx, RetryPause, attempt, found.err) {
 			return "", found.err
 		}
 	}
@@ -115,7 +115,7 @@ func (t *Tool) Run(ctx context.Context, command ...string) (string, error) {
 // the context.
 func suffices(ctx context.Context, took time.Duration) bool {
 	deadline, ok := ctx.Deadline()
-	return !ok || time.Until(deadline) >= Pause+took
+	return !ok || time.Until(deadline) >= RetryPause+took
 }
 
 // runOnce runs ipmitool once. The verbose ipmitool says at which message a session has failed.

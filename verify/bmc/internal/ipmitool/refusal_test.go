@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 // failing is a script that fails some times with a text on its error output, and then does what its command says.
@@ -68,7 +68,7 @@ func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 				dir, tool := failing(t, times, loading+test.text), of(t, "3")
 				synctest.Test(t, func(t *testing.T) {
 					begun, noted := time.Now(), 0
-					ctx := again.With(t.Context(), func(attempt int, err error) {
+					ctx := retry.WithNote(t.Context(), func(attempt int, err error) {
 						noted++
 						require.Equal(t, noted, attempt)
 						require.Equal(t, verify.Unreachable, verify.KindOf(toVerify(t, err)))

@@ -134,8 +134,8 @@ func (e *exchanger) over(ctx context.Context, req *http.Request, limit int64) (*
 		}
 	}
 	stop := context.AfterFunc(ctx, e.wire.interrupt)
-	a, again, err := e.wire.exchange(req, limit)
-	if !stop() || !again {
+	a, reusable, err := e.wire.exchange(req, limit)
+	if !stop() || !reusable {
 		e.disconnect()
 	}
 	return a, err

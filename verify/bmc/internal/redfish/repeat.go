@@ -13,8 +13,8 @@ import (
 	"syscall"
 
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 // failed is a request that has failed.
@@ -85,33 +85,35 @@ func (f failed) isServerError() bool {
 // isNotReady reports whether an iDRAC has answered that it, or a part of it, is not ready, also to a request that
 // reads.
 func (f failed) isNotReady() bool {
-	return (f.isRead() || f.request.Method != http.MethodGet) && (f.has("SWC0700") || f.has("RAC0508"))
+	return (f.isRead() || f.request.Method != http.MethodGet) && (f.refuses("SWC0700") || f.refuses("RAC0508"))
 }
 
 // isStarting reports whether an iLO has refused a change because its machine starts, which may take the machine most of
 // a minute.
-func (f failed) isStarting() bool { return f.says("UnableToModifyDuringSystemPOST") }
+func (f failed) isStarting() bool { return f.refusesChange("UnableToModifyDuringSystemPOST") }
 
 // isBusy reports whether a change was refused because the BMC is busy: an iDRAC after a job, an iDRAC while a job
 // applies settings, and an iLO that has not finished another operation. By the same message an iLO says that the
 // machine is on or off already.
 func (f failed) isBusy() bool {
-	return f.says("SYS518") || f.says("SYS011") ||
-		f.says("InvalidOperationForSystemState") && !f.says("Power is off") && !f.says("Power is on")
+	return f.refusesChange("SYS518") || f.refusesChange("SYS011") ||
+		f.refusesChange("InvalidOperationForSystemState") && !f.refusesChange("Power is off") && !f.refusesChange("Power is on")
 }
 
-// says reports whether a change was refused with a text.
-func (f failed) says(text string) bool { return f.request.Method != http.MethodGet && f.has(text) }
+// refusesChange reports whether a change was refused with a text.
+func (f failed) refusesChange(text string) bool {
+	return f.request.Method != http.MethodGet && f.refuses(text)
+}
 
-// has reports whether a refusal has a text.
-func (f failed) has(text string) bool {
+// refuses reports whether the request was refused with a text.
+func (f failed) refuses(text string) bool {
 	return f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
 }
 
 // isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC
 // is leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.
 func (f failed) isSettling() bool {
-	return f.isExpected() && f.status() == http.StatusConflict && f.says("ActionParameterValueConflict")
+	return f.isExpected() && f.status() == http.StatusConflict && f.refusesChange("ActionParameterValueConflict")
 }
 
 // isExpected reports whether a change was refused with a status that the caller knows.
@@ -140,7 +142,7 @@ func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, er
 			return a, err
 		}
 		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted}
-		if attempt >= f.attempts() || c.budget.spent() || !again.After(ctx, c.config.Pause, attempt, err) {
+		if attempt >= f.attempts() || c.budget.spent() || !retry.Wait(ctx, c.config.Pause, attempt, err) {
 			return a, err
 		}
 	}

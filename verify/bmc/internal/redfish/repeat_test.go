@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
@@ -93,7 +93,7 @@ func TestARefusedConnectionIsRepeatedUnlessThereIsAnotherProtocol(t *testing.T) 
 	s := start(t, nil)
 	for alternative, want := range map[bool]int{false: 9, true: 0} {
 		repeated := 0
-		ctx := again.With(t.Context(), func(int, error) { repeated++ })
+		ctx := retry.WithNote(t.Context(), func(int, error) { repeated++ })
 		_, _, err := s.client(nowhere, func(c *Config) { c.Alternative = alternative }).Get(ctx, "/a")
 		require.Equal(t, verify.Unreachable, kindOf(t, err))
 		require.Equal(t, want, repeated)

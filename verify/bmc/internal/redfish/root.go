@@ -17,7 +17,7 @@ const Root = "/redfish/v1/"
 func (c *Client) ReadRoot(ctx context.Context) (*Answer, error) {
 	root, a, err := c.Get(ctx, Root)
 	if err != nil {
-		return nil, c.rootless(a, err)
+		return nil, c.rootError(a, err)
 	}
 	systems, err := root.Link("Systems")
 	if err != nil {
@@ -50,12 +50,12 @@ func (c *Client) ReadRoot(ctx context.Context) (*Answer, error) {
 	return a, err
 }
 
-// rootless returns the error of a failed read of the root, for which no credentials were sent. It matches errNoRoot
+// rootError returns the error of a failed read of the root, for which no credentials were sent. It matches errNoRoot
 // also if the server asks for credentials, and if it redirects the request to elsewhere and has no Redfish there, as
 // web servers do with paths that they do not know. a is the answer, nil if there was none.
 //
 // A BMC that asks for credentials for a moment lacks no function: only with an alternative is the error Unsupported.
-func (c *Client) rootless(a *Answer, err error) error {
+func (c *Client) rootError(a *Answer, err error) error {
 	kind := failure.KindOf(err)
 	switch {
 	case a == nil:

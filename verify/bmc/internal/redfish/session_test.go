@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 const sessions = "/redfish/v1/SessionService/Sessions"
@@ -355,7 +355,7 @@ func TestAPanicInTheLogOutLeavesNoConnection(t *testing.T) {
 	})
 	c := opened(t, s)
 	require.NoError(t, c.Login(t.Context()))
-	require.PanicsWithValue(t, "the log", func() { c.Close(again.With(t.Context(), func(int, error) { panic("the log") })) })
+	require.PanicsWithValue(t, "the log", func() { c.Close(retry.WithNote(t.Context(), func(int, error) { panic("the log") })) })
 	require.Nil(t, c.wire)
 	require.False(t, c.HasSession())
 }

@@ -106,9 +106,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a request and reads its answer, whose body has at most limit bytes. again reports whether the wire can
-// be reused. The answer is nil if there was none, and lacks its body if only reading that failed.
-func (w *wire) exchange(req *http.Request, limit int64) (a *Answer, again bool, err error) {
+// exchange sends a request and reads its answer, whose body has at most limit bytes. reusable reports whether the wire
+// can send another one. The answer is nil if there was none, and lacks its body if only reading that failed.
+func (w *wire) exchange(req *http.Request, limit int64) (a *Answer, reusable bool, err error) {
 	if err := req.Write(w.conn); err != nil {
 		return nil, false, err
 	}

@@ -2,7 +2,7 @@
 
 //go:build go1.25
 
-package again_test
+package retry_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
+	"github.com/ironstate/ironstate/verify/bmc/internal/retry"
 )
 
 func TestAPauseIsNotedAndEndsWithinItsContext(t *testing.T) {
@@ -39,17 +39,17 @@ func TestAPauseIsNotedAndEndsWithinItsContext(t *testing.T) {
 				time.AfterFunc(test.ends, cancel)
 			}
 			noted := 0
-			ctx = again.With(ctx, func(attempt int, err error) {
+			ctx = retry.WithNote(ctx, func(attempt int, err error) {
 				noted++
 				require.Equal(t, 3, attempt)
 				require.Equal(t, busy, err)
 			})
 			begun := time.Now()
-			require.Equal(t, test.again, again.After(ctx, 5*time.Second, 3, busy), "%+v", test)
+			require.Equal(t, test.again, retry.Wait(ctx, 5*time.Second, 3, busy), "%+v", test)
 			require.Equal(t, test.waits, time.Since(begun), "%+v", test)
 			require.Equal(t, test.noted, noted, "%+v", test)
 			cancel()
-			require.False(t, again.After(ctx, 0, 3, busy), "the context has ended")
+			require.False(t, retry.Wait(ctx, 0, 3, busy), "the context has ended")
 			require.Equal(t, test.noted, noted, "%+v", test)
 		})
 	}
