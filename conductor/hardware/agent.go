@@ -12,8 +12,8 @@ import (
 )
 
 // UsesAgent implements [conductor.AgentBooter].
-func (b *Type) UsesAgent(n *conductor.Node, work states.Work) bool {
-	node, err := b.node(n)
+func (t *Type) UsesAgent(n *conductor.Node, work states.Work) bool {
+	node, err := t.node(n)
 	if err != nil {
 		return false
 	}
@@ -29,12 +29,12 @@ func (b *Type) UsesAgent(n *conductor.Node, work states.Work) bool {
 }
 
 // StepsInBand implements [conductor.InBandStepper].
-func (b *Type) StepsInBand(n *conductor.Node, kind string) bool {
-	node, err := b.node(n)
+func (t *Type) StepsInBand(n *conductor.Node, kind string) bool {
+	node, err := t.node(n)
 	if err != nil {
 		return false
 	}
-	for _, k := range b.interfaces.kinds(&node.Chosen) {
+	for _, k := range t.interfaces.kinds(&node.Chosen) {
 		if by, ok := k.chosen().(InBandStepper); ok && k.Name() == kind {
 			return by.StepsInBand(node)
 		}
@@ -43,18 +43,18 @@ func (b *Type) StepsInBand(n *conductor.Node, kind string) bool {
 }
 
 // WritesImage implements [conductor.AgentBooter].
-func (b *Type) WritesImage(n *conductor.Node) bool {
-	node, err := b.node(n)
+func (t *Type) WritesImage(n *conductor.Node) bool {
+	node, err := t.node(n)
 	return err == nil && node.Chosen.Deploy.WritesImage()
 }
 
 // BootAgent implements [conductor.AgentBooter].
-func (b *Type) BootAgent(ctx context.Context, t *conductor.Task) error {
-	node, err := b.node(t.Node())
+func (t *Type) BootAgent(ctx context.Context, task *conductor.Task) error {
+	node, err := t.node(task.Node())
 	if err != nil {
 		return err
 	}
-	return bootAgent(ctx, Task{t, node.Chosen})
+	return bootAgent(ctx, Task{task, node.Chosen})
 }
 
 func bootAgent(ctx context.Context, t Task) error {
@@ -62,34 +62,34 @@ func bootAgent(ctx context.Context, t Task) error {
 }
 
 // CleanUpAgent implements [conductor.AgentBooter].
-func (b *Type) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
-	return b.withoutImage(t, func(t Task) error { return t.Chosen.Boot.CleanUpRamdisk(ctx, t) })
+func (t *Type) CleanUpAgent(ctx context.Context, task *conductor.Task) error {
+	return t.withoutImage(task, func(task Task) error { return task.Chosen.Boot.CleanUpRamdisk(ctx, task) })
 }
 
 // PrepareInstance implements [conductor.AgentBooter].
-func (b *Type) PrepareInstance(ctx context.Context, t *conductor.Task) error {
-	return b.withoutImage(t, func(t Task) error { return t.Chosen.Boot.PrepareInstance(ctx, t) })
+func (t *Type) PrepareInstance(ctx context.Context, task *conductor.Task) error {
+	return t.withoutImage(task, func(task Task) error { return task.Chosen.Boot.PrepareInstance(ctx, task) })
 }
 
 // withoutImage withdraws the published image of the instance and calls f.
-func (b *Type) withoutImage(t *conductor.Task, f func(Task) error) error {
-	node, err := b.node(t.Node())
+func (t *Type) withoutImage(task *conductor.Task, f func(Task) error) error {
+	node, err := t.node(task.Node())
 	if err != nil {
 		return err
 	}
-	if err := b.config.withdraw(node, imageSuffix); err != nil {
+	if err := t.config.withdraw(node, imageSuffix); err != nil {
 		return err
 	}
-	return f(Task{t, node.Chosen})
+	return f(Task{task, node.Chosen})
 }
 
 // BuildConfigDrive implements [conductor.ConfigDriveBuilder].
-func (b *Type) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
-	if err := b.made(); err != nil {
+func (t *Type) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
+	if err := t.made(); err != nil {
 		return nil, err
 	}
-	if b.config.Images == nil {
+	if t.config.Images == nil {
 		return bootimage.ConfigDrive(files, os.TempDir())
 	}
-	return bootimage.ConfigDrive(files, b.config.Images.Temporary()) // it is emptied at the next start
+	return bootimage.ConfigDrive(files, t.config.Images.Temporary()) // it is emptied at the next start
 }

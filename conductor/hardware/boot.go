@@ -10,8 +10,8 @@ import (
 )
 
 // NeedsPort implements [conductor.PortNeeder]. The deploy interfaces validate the boot interface first.
-func (b *Type) NeedsPort(n *conductor.Node) []string {
-	node, err := b.node(n)
+func (t *Type) NeedsPort(n *conductor.Node) []string {
+	node, err := t.node(n)
 	if err != nil {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // BootDevices implements [conductor.BootDeviceManager].
-func (b *Type) BootDevices(ctx context.Context, n *conductor.Node) ([]string, error) {
-	node, err := b.node(n)
+func (t *Type) BootDevices(ctx context.Context, n *conductor.Node) ([]string, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +22,8 @@ func (b *Type) BootDevices(ctx context.Context, n *conductor.Node) ([]string, er
 
 // BootDevice implements [conductor.BootDeviceManager]. By Redfish the device is "" if the BMC overrides none and
 // the machine boots by its own order.
-func (b *Type) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	node, err := b.node(n)
+func (t *Type) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	node, err := t.node(n)
 	if err != nil {
 		return "", false, err
 	}
@@ -31,8 +31,8 @@ func (b *Type) BootDevice(ctx context.Context, n *conductor.Node) (device string
 }
 
 // SetBootDevice implements [conductor.BootDeviceManager].
-func (b *Type) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
-	node, err := b.node(n)
+func (t *Type) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}

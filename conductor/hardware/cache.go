@@ -9,8 +9,8 @@ import (
 )
 
 // ReadVendor implements [conductor.CacheReader].
-func (b *Type) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
-	node, err := b.node(n)
+func (t *Type) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
+	node, err := t.node(n)
 	if err != nil {
 		return "", "", err
 	}
@@ -21,8 +21,8 @@ func (b *Type) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, mac
 }
 
 // ReadBootMode implements [conductor.CacheReader].
-func (b *Type) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
-	node, err := b.node(n)
+func (t *Type) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
+	node, err := t.node(n)
 	if err != nil {
 		return "", nil, err
 	}
@@ -33,8 +33,8 @@ func (b *Type) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string
 }
 
 // ReadHealth implements [conductor.HealthReader].
-func (b *Type) ReadHealth(ctx context.Context, n *conductor.Node) (string, error) {
-	node, err := b.node(n)
+func (t *Type) ReadHealth(ctx context.Context, n *conductor.Node) (string, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return "", err
 	}
@@ -45,8 +45,8 @@ func (b *Type) ReadHealth(ctx context.Context, n *conductor.Node) (string, error
 }
 
 // ReadBIOS implements [conductor.CacheReader].
-func (b *Type) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
-	node, err := b.node(n)
+func (t *Type) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ func (b *Type) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIO
 }
 
 // ReadFirmware implements [conductor.CacheReader].
-func (b *Type) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
-	node, err := b.node(n)
+func (t *Type) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return nil, err
 	}

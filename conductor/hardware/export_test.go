@@ -14,16 +14,16 @@ import (
 )
 
 // AwaitBIOS sets how long a step waits for the BIOS settings that it has set, and how often it reads them.
-func (b *Type) AwaitBIOS(timeout, interval time.Duration) {
-	b.bmcs().biosTimeout, b.bmcs().biosInterval = timeout, interval
+func (t *Type) AwaitBIOS(timeout, interval time.Duration) {
+	t.bmcs().biosTimeout, t.bmcs().biosInterval = timeout, interval
 }
 
 // bmcs returns the BMCs of the type "redfish" or "ipmi".
-func (b *Type) bmcs() *bmcs { return b.interfaces.Power[0].(bmcPower).bmcs }
+func (t *Type) bmcs() *bmcs { return t.interfaces.Power[0].(bmcPower).bmcs }
 
 // on returns a node of the type with the interfaces that it has chosen.
-func (b *Type) on(n *conductor.Node) Node {
-	node, err := b.node(n)
+func (t *Type) on(n *conductor.Node) Node {
+	node, err := t.node(n)
 	if err != nil {
 		panic(err)
 	}
@@ -42,8 +42,8 @@ func NewBMCLibDialing(c Config, dial dialer) (*Type, error) { return New(c, bmcl
 var BMCLibDialing = bmclibInterfaces
 
 // PauseFirmwareUpdates sets what an update of firmware by the type "bmclib" does in place of waiting.
-func (b *Type) PauseFirmwareUpdates(pause func(ctx context.Context, d time.Duration) bool) {
-	b.interfaces.Firmware[0].(*bmclibFirmware).pause = pause
+func (t *Type) PauseFirmwareUpdates(pause func(ctx context.Context, d time.Duration) bool) {
+	t.interfaces.Firmware[0].(*bmclibFirmware).pause = pause
 }
 
 // CheckFirmwareSettings checks the argument of an update of firmware by the type "bmclib".

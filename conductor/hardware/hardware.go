@@ -59,12 +59,12 @@ func New(c Config, i Interfaces) (*Type, error) {
 
 // Close closes the interfaces that have a method Close. By Redfish it logs out of all open sessions: calls in flight
 // log out when they are done, and later calls keep no session open. If the context ends first, Close returns its error.
-func (b *Type) Close(ctx context.Context) error {
-	if err := b.made(); err != nil {
+func (t *Type) Close(ctx context.Context) error {
+	if err := t.made(); err != nil {
 		return err
 	}
 	var errs []error
-	for _, kind := range b.interfaces.kinds(new(Chosen)) {
+	for _, kind := range t.interfaces.kinds(new(Chosen)) {
 		for _, each := range kind.list() {
 			if c, ok := each.(interface{ Close(context.Context) error }); ok {
 				if err := c.Close(ctx); err != nil && !errors.Is(errors.Join(errs...), err) { // several may close the same
@@ -77,8 +77,8 @@ func (b *Type) Close(ctx context.Context) error {
 }
 
 // made returns an error for a nil or zero Type.
-func (b *Type) made() error {
-	if b == nil || b.config == nil {
+func (t *Type) made() error {
+	if t == nil || t.config == nil {
 		return &machine.ConfigError{Package: "hardware", Field: "Type", Want: "one that New, NewRedfish, NewIPMI or NewBMCLib made"}
 	}
 	return nil
@@ -86,39 +86,39 @@ func (b *Type) made() error {
 
 // node returns a node with the interfaces that it has chosen. It returns an error for a nil node, for a nil or zero
 // Type, and for an interface that the Type does not have.
-func (b *Type) node(n *conductor.Node) (Node, error) {
+func (t *Type) node(n *conductor.Node) (Node, error) {
 	if n == nil {
 		return Node{}, &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
 	}
-	if err := b.made(); err != nil {
+	if err := t.made(); err != nil {
 		return Node{}, err
 	}
-	chosen, err := b.interfaces.choose(n, b.config)
+	chosen, err := t.interfaces.choose(n, t.config)
 	return Node{n, chosen}, err
 }
 
 // Describe implements [conductor.Hardware].
-func (b *Type) Describe() conductor.Description {
-	if b.made() != nil {
+func (t *Type) Describe() conductor.Description {
+	if t.made() != nil {
 		return conductor.Description{}
 	}
 	properties := map[string]string{}
-	for _, kind := range b.interfaces.kinds(new(Chosen)) {
+	for _, kind := range t.interfaces.kinds(new(Chosen)) {
 		for _, each := range kind.list() {
 			maps.Copy(properties, each.Properties())
 		}
 	}
-	return conductor.Description{Interfaces: b.interfaces.names(), Properties: properties}
+	return conductor.Description{Interfaces: t.interfaces.names(), Properties: properties}
 }
 
 // Validate implements [conductor.Hardware].
-func (b *Type) Validate(n *conductor.Node) map[string]error {
-	node, err := b.node(n)
+func (t *Type) Validate(n *conductor.Node) map[string]error {
+	node, err := t.node(n)
 	if err != nil {
 		return map[string]error{"power": err}
 	}
 	result := map[string]error{"console": validateConsole(node), "network": nil, "storage": nil}
-	for _, kind := range b.interfaces.kinds(&node.Chosen) {
+	for _, kind := range t.interfaces.kinds(&node.Chosen) {
 		if kind.Name() != "vendor" { // as in Ironic
 			result[kind.Name()] = kind.chosen().Validate(node)
 		}
@@ -130,8 +130,8 @@ func (b *Type) Validate(n *conductor.Node) map[string]error {
 // Config.CheckManagement it also checks the management interface on the BMC, as the enroll
 // specification demands; Ironic's code does not, and neither does the default. It costs one
 // log-in.
-func (b *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	node, err := b.node(n)
+func (t *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return states.NoPower, err
 	}
@@ -142,8 +142,8 @@ func (b *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, err
 }
 
 // PowerState implements [conductor.Hardware].
-func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	node, err := b.node(n)
+func (t *Type) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return states.NoPower, err
 	}
@@ -151,8 +151,8 @@ func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (states.Power,
 }
 
 // SupportsPower implements [conductor.PowerLimiter].
-func (b *Type) SupportsPower(n *conductor.Node, power states.Power) bool {
-	node, err := b.node(n)
+func (t *Type) SupportsPower(n *conductor.Node, power states.Power) bool {
+	node, err := t.node(n)
 	if err != nil {
 		return false
 	}
@@ -161,8 +161,8 @@ func (b *Type) SupportsPower(n *conductor.Node, power states.Power) bool {
 }
 
 // SetPower implements [conductor.Hardware].
-func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	node, err := b.node(n)
+func (t *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}
@@ -173,12 +173,12 @@ func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 }
 
 // Steps implements [conductor.Hardware]. The package comment describes the steps.
-func (b *Type) Steps(n *conductor.Node, work states.Work) (steps []conductor.Step) {
-	node, err := b.node(n)
+func (t *Type) Steps(n *conductor.Node, work states.Work) (steps []conductor.Step) {
+	node, err := t.node(n)
 	if err != nil {
 		return nil
 	}
-	for _, kind := range b.interfaces.kinds(&node.Chosen) {
+	for _, kind := range t.interfaces.kinds(&node.Chosen) {
 		stepper, ok := kind.chosen().(Stepper)
 		if !ok {
 			continue

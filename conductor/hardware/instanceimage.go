@@ -66,22 +66,22 @@ func (c Config) validateImage(n *conductor.Node) error {
 // PrepareImage implements [conductor.ImageServer]. It does not convert a local image; the agent does.
 //
 // Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
-func (b *Type) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
-	if _, err := b.node(n); err != nil {
+func (t *Type) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
+	if _, err := t.node(n); err != nil {
 		return conductor.InstanceImage{}, err
 	}
-	if err := b.config.validateImage(n); err != nil {
+	if err := t.config.validateImage(n); err != nil {
 		return conductor.InstanceImage{}, err
 	}
-	image, err := n.InstanceImage(b.config.ImageDownloadSource)
+	image, err := n.InstanceImage(t.config.ImageDownloadSource)
 	if err != nil {
 		return image, err
 	}
 	if !image.Local {
-		image.Source, image.Size, err = b.config.headImage(ctx, image.Source)
+		image.Source, image.Size, err = t.config.headImage(ctx, image.Source)
 		return image, err
 	}
-	return serveImage(ctx, b.config.Images, n.UUID, image)
+	return serveImage(ctx, t.config.Images, n.UUID, image)
 }
 
 // headImage requests the header of an image, and returns the URL to which it was redirected, and the image's size, 0 if

@@ -35,8 +35,8 @@ func able[A any](n Node, function string, f func(A) error) error {
 }
 
 // InjectNMI implements [conductor.Management].
-func (b *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
-	node, err := b.node(n)
+func (t *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func (b *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
 
 // SetBootMode implements [conductor.Management]. By Redfish the machine is rebooted
 // if the mode takes effect at its next reset only, except in series before 2023.2.
-func (b *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
-	node, err := b.node(n)
+func (t *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func setBootMode(ctx context.Context, n Node, mode string) error {
 
 // SetSecureBoot implements [conductor.Management]. By Redfish the machine is rebooted if
 // it takes effect at its next boot only, except in series before 2023.2.
-func (b *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
-	node, err := b.node(n)
+func (t *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func setSecureBoot(ctx context.Context, n Node, enabled bool) error {
 }
 
 // VirtualMedia implements [conductor.Management].
-func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
-	err = b.media(ctx, n, readMedia, nil, func(by MediaManager) (err error) {
+func (t *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
+	err = t.media(ctx, n, readMedia, nil, func(by MediaManager) (err error) {
 		media, err = by.VirtualMedia(ctx, n)
 		return err
 	})
@@ -81,19 +81,19 @@ func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []con
 }
 
 // AttachVirtualMedia implements [conductor.Management].
-func (b *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return b.media(ctx, n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
+func (t *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
+	return t.media(ctx, n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
 }
 
 // DetachVirtualMedia implements [conductor.Management].
-func (b *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return b.media(ctx, n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
+func (t *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
+	return t.media(ctx, n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
 }
 
 // media calls f, a client's request about virtual media, with the management interface of a node. It refuses a change
 // of the slot from which the machine boots or runs.
-func (b *Type) media(ctx context.Context, n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
-	node, err := b.node(n)
+func (t *Type) media(ctx context.Context, n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
+	node, err := t.node(n)
 	if err != nil {
 		return err
 	}

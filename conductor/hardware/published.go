@@ -8,11 +8,11 @@ import (
 )
 
 // Published implements [conductor.FilePublisher].
-func (b *Type) Published() ([]string, error) {
-	if err := b.made(); err != nil || b.config.Images == nil {
+func (t *Type) Published() ([]string, error) {
+	if err := t.made(); err != nil || t.config.Images == nil {
 		return nil, err
 	}
-	return b.config.Images.Nodes()
+	return t.config.Images.Nodes()
 }
 
 // bootsInstance are the states without work in which a machine may boot its instance.
@@ -20,8 +20,8 @@ var bootsInstance = states.SetOf(states.Active, states.ServiceFail, states.Unres
 
 // KeepsFiles implements [conductor.FilePublisher]. A machine keeps its files while an agent stays by fast track, and
 // while it may boot an instance that is a ramdisk.
-func (b *Type) KeepsFiles(n *conductor.Node) bool {
-	node, err := b.node(n)
+func (t *Type) KeepsFiles(n *conductor.Node) bool {
+	node, err := t.node(n)
 	switch {
 	case n == nil:
 		return false
@@ -36,9 +36,9 @@ func (b *Type) KeepsFiles(n *conductor.Node) bool {
 func agentStays(n *conductor.Node) bool { return n.Power == states.PowerOn && n.Agent.Token != "" }
 
 // Withdraw implements [conductor.FilePublisher].
-func (b *Type) Withdraw(node string) error {
-	if err := b.made(); err != nil || b.config.Images == nil {
+func (t *Type) Withdraw(node string) error {
+	if err := t.made(); err != nil || t.config.Images == nil {
 		return err
 	}
-	return b.config.Images.Withdraw(node, "")
+	return t.config.Images.Withdraw(node, "")
 }

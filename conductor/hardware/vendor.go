@@ -10,8 +10,8 @@ import (
 )
 
 // VendorMethods implements [conductor.VendorPassthru].
-func (b *Type) VendorMethods(n *conductor.Node) map[string]conductor.VendorMethod {
-	node, err := b.node(n)
+func (t *Type) VendorMethods(n *conductor.Node) map[string]conductor.VendorMethod {
+	node, err := t.node(n)
 	if vendor, ok := node.Chosen.Vendor.(conductor.VendorPassthru); ok && err == nil {
 		return vendor.VendorMethods(n)
 	}
@@ -19,8 +19,8 @@ func (b *Type) VendorMethods(n *conductor.Node) map[string]conductor.VendorMetho
 }
 
 // CallVendor implements [conductor.VendorPassthru].
-func (b *Type) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (any, error) {
-	node, err := b.node(n)
+func (t *Type) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (any, error) {
+	node, err := t.node(n)
 	if err != nil {
 		return nil, err
 	}
