@@ -83,7 +83,9 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 }
 
 // configKey is the key under which the context of a call of the driver has the configuration of the BMC of the node
-// with this UUID.
+// with this UUID. The driver is given only the UUID, and its Lookup finds the rest. Here that is in the record with
+// which the call was made: two calls for one node may have different records, and no variable for both has the right
+// one.
 type configKey string
 
 // configIn is the driver's Lookup.

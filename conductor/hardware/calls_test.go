@@ -7,6 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,5 +108,38 @@ func TestThePropertiesOfTheAgentAreDescribed(t *testing.T) {
 	properties := b.Describe().Properties
 	for key, text := range agentTexts {
 		require.Equal(t, text, properties[key])
+	}
+}
+
+// A row of the table in doc.go is a line such as "power, management: ipmitool", and lines of keys below it.
+func TestTheTableOfKeysIsWhatTheInterfacesDescribe(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	listed := map[string][]string{}
+	for _, row := range regexp.MustCompile(`(?m)^//\t(\w.*): (.*)\n((?://\t\t.*\n)+)`).FindAllStringSubmatch(string(text), -1) {
+		for _, kind := range strings.Split(row[1], ", ") {
+			for _, name := range strings.Split(row[2], ", ") {
+				listed[kind+" "+name] = strings.Fields(strings.ReplaceAll(row[3], "//", ""))
+			}
+		}
+	}
+	redfish, err := Redfish(Config{})
+	require.NoError(t, err)
+	ipmi, err := IPMI(Config{})
+	require.NoError(t, err)
+	described := map[string][]string{}
+	for _, all := range []Interfaces{redfish, ipmi, BMCLib(Config{})} {
+		all = all.withDefaults()
+		for _, kind := range all.kinds(new(Chosen)) {
+			for _, each := range kind.list() {
+				if keys := slices.Collect(maps.Keys(each.Properties())); len(keys) > 0 {
+					described[kind.Name()+" "+each.Name()] = keys
+				}
+			}
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(described)), slices.Collect(maps.Keys(listed)))
+	for by, keys := range described {
+		require.ElementsMatch(t, keys, listed[by], by)
 	}
 }

@@ -29,10 +29,10 @@
 // Such a type may also have interfaces of the types redfish, ipmi and bmclib, which [Redfish], [IPMI] and [BMCLib]
 // return. Package conductor/hardwaretest checks it, and examples/powerstrip is one in full.
 //
-// The keys of driver_info are Ironic's; [Type.Describe] lists them. [Type.Validate] refuses a value
-// that package bmc does not support, unless it equals the actual behaviour. Unlike Ironic's, both
-// hardware types require a user and a password. Redfish requires HTTPS, and a wrong password
-// costs one log-in attempt.
+// The keys of driver_info are Ironic's. [Type.Describe] describes them, and a table is at the end of this comment.
+// [Type.Validate] refuses a value that package bmc does not support, unless it equals the actual behaviour. Unlike
+// Ironic's, both hardware types require a user and a password. Redfish requires HTTPS, and a wrong password costs one
+// log-in attempt.
 //
 // Each request that changes a machine, and each log-in, needs the permission of the call's context
 // ([conductor.Permit]), which is asked for when the connection is open and the request is ready to be
@@ -142,4 +142,26 @@
 //
 // If disable_power_off is set, the steps reboot the machine instead of powering it off and on,
 // and a tear-down reboots it.
+//
+// # Keys of driver_info
+//
+// The interfaces that are not listed read none. Some keys have one valid value, and some are only refused.
+//
+//	power, management, inspect, bios, vendor, firmware: redfish
+//		redfish_address redfish_username redfish_password redfish_system_id redfish_auth_type redfish_verify_ca
+//		redfish_tls_minimum_version redfish_tls_ciphers firmware_update_unresponsive_bmc_wait
+//	power, management: ipmitool
+//		ipmi_address ipmi_port ipmi_username ipmi_password ipmi_cipher_suite ipmi_protocol_version ipmi_priv_level
+//		ipmi_bridging ipmi_hex_kg_key ipmi_force_boot_device ipmi_disable_boot_timeout ipmi_terminal_port
+//	power, management, firmware: bmclib
+//		bmclib_provider bmclib_address bmclib_host bmclib_username bmclib_password bmclib_verify_ca
+//	boot: pxe
+//		force_persistent_boot_device
+//	boot: ipxe
+//		force_persistent_boot_device deploy_kernel deploy_ramdisk rescue_kernel rescue_ramdisk kernel_append_params
+//	boot: redfish-virtual-media
+//		force_persistent_boot_device deploy_kernel deploy_ramdisk rescue_kernel rescue_ramdisk kernel_append_params
+//		deploy_iso rescue_iso bootloader config_via_removable external_http_url vmedia_transport_protocol
+//	deploy: direct, ramdisk, custom-agent
+//		deploy_forces_oob_reboot image_download_source image_http_proxy image_https_proxy image_no_proxy agent_verify_ca
 package hardware
