@@ -70,7 +70,7 @@
 //	internal/boundedcall  calls that may panic or never return
 //	internal/keylock      locks by key
 //	internal/kit          checks an implementation promise by promise, for the kits that users import
-//	internal/must         ends a script of many steps at its first error, for checks and tools
+//	internal/try          ends a script of many steps at its first error, for checks and tools
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0

@@ -26,8 +26,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/internal/kit"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sorted"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -74,7 +74,7 @@ func Check(c Config) error {
 			if n.UUID == "" {
 				n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
 			}
-			return must.Catch(func() { promise.check(&tester{Config: c, node: n}, ctx) })
+			return try.Catch(func() { promise.check(&tester{Config: c, node: n}, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)

@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
 // checkLife lets a conductor verify the machine, adopt it, switch it on and off, and tear it down.
 func (t *tester) checkLife(ctx context.Context) {
-	c := must.Get(conductor.New(conductor.Config{
+	c := try.Get(conductor.New(conductor.Config{
 		Store: new(conductor.Memory), Hardware: map[string]conductor.Hardware{t.node.Driver: t.Hardware}, SkipPowerSync: true,
 		CheckInterval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	}))
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(running) }()
-	defer must.Finally(func() error {
+	defer try.Finally(func() error {
 		stop()
 		if failure := <-ended; !errors.Is(failure, context.Canceled) {
 			return failure
@@ -33,10 +33,10 @@ func (t *tester) checkLife(ctx context.Context) {
 }
 
 func (t *tester) live(ctx context.Context, c *conductor.Conductor) {
-	must.OK(c.Ready(ctx))
+	try.OK(c.Ready(ctx))
 	n := t.node.Clone()
 	n.ProvisionState, n.AutomatedClean = states.Enroll, new(bool)
-	n = must.Get(c.CreateNode(ctx, n))
+	n = try.Get(c.CreateNode(ctx, n))
 	for _, move := range []struct {
 		word string
 		want states.State
@@ -46,11 +46,11 @@ func (t *tester) live(ctx context.Context, c *conductor.Conductor) {
 			continue
 		}
 		request := conductor.ProvisionRequest{Target: move.word, Version: c.Table().Series().MaxAPIVersion()}
-		must.OKf(c.Provision(ctx, n.UUID, request), "%s", move.word)
+		try.OKf(c.Provision(ctx, n.UUID, request), "%s", move.word)
 		now, err := settled(ctx, c, n.UUID)
-		must.OKf(err, "%s", move.word)
+		try.OKf(err, "%s", move.word)
 		if now.ProvisionState != move.want || now.LastError != "" {
-			must.Failf("%s ends in %s, want %s: %s", move.word, now.ProvisionState, move.want, now.LastError)
+			try.Failf("%s ends in %s, want %s: %s", move.word, now.ProvisionState, move.want, now.LastError)
 		}
 		refusesAbsent(ctx, c, now)
 	}
@@ -64,21 +64,21 @@ func refusesAbsent(ctx context.Context, c *conductor.Conductor, n *conductor.Nod
 	}
 	request := conductor.ProvisionRequest{Target: work.String(), Version: c.Table().Series().MaxAPIVersion(), RescuePassword: "hardwaretest"}
 	if err := c.Provision(ctx, n.UUID, request); !errors.Is(err, conductor.Unsupported) {
-		must.Failf("%s without such an interface: %v, want an error that matches conductor.Unsupported", work, err)
+		try.Failf("%s without such an interface: %v, want an error that matches conductor.Unsupported", work, err)
 	}
-	if now := must.Get(settled(ctx, c, n.UUID)); now.ProvisionState != n.ProvisionState || now.LastError != "" {
-		must.Failf("%s was refused, and the node is in %s: %s", work, now.ProvisionState, now.LastError)
+	if now := try.Get(settled(ctx, c, n.UUID)); now.ProvisionState != n.ProvisionState || now.LastError != "" {
+		try.Failf("%s was refused, and the node is in %s: %s", work, now.ProvisionState, now.LastError)
 	}
 }
 
 // switchPower requests power states of a conductor.
 func switchPower(ctx context.Context, c *conductor.Conductor, id string) {
 	for _, power := range []states.Power{states.PowerOn, states.PowerRebooting, states.PowerOff, states.PowerOn} {
-		must.OKf(c.SetPower(ctx, id, power, 0), "%s", power)
+		try.OKf(c.SetPower(ctx, id, power, 0), "%s", power)
 		now, err := settled(ctx, c, id)
-		must.OKf(err, "%s", power)
+		try.OKf(err, "%s", power)
 		if now.Power != power.Target() || now.LastError != "" {
-			must.Failf("%s ends with %s: %s", power, now.Power, now.LastError)
+			try.Failf("%s ends with %s: %s", power, now.Power, now.LastError)
 		}
 	}
 }

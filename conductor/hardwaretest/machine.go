@@ -13,7 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,9 +27,9 @@ func (c *counter) get() int { return int(c.count.Load()) }
 const poll = 10 * time.Millisecond
 
 func (t *tester) checkVerify(ctx context.Context) {
-	power := must.Get(t.Hardware.Verify(ctx, t.node.Clone()))
+	power := try.Get(t.Hardware.Verify(ctx, t.node.Clone()))
 	if power != states.PowerOn && power != states.PowerOff && (power != states.NoPower || !t.Hardware.Describe().Simulated) {
-		must.Failf("the power state is %s", power)
+		try.Failf("the power state is %s", power)
 	}
 }
 
@@ -41,22 +41,22 @@ func (t *tester) checkPower(ctx context.Context) {
 		if power == states.PowerRebooting && t.Starts != nil {
 			starts = t.Starts()
 		}
-		must.OKf(t.Hardware.SetPower(ctx, t.node.Clone(), power), "%s", power)
+		try.OKf(t.Hardware.SetPower(ctx, t.node.Clone(), power), "%s", power)
 		if power == states.PowerRebooting && t.Changes() == sent {
-			must.Failf("%s succeeds and sends nothing", power)
+			try.Failf("%s succeeds and sends nothing", power)
 		}
-		must.Within(power.String(), func() { t.reaches(ctx, power.Target(), starts) })
+		try.Within(power.String(), func() { t.reaches(ctx, power.Target(), starts) })
 	}
 	limiter, limited := t.Hardware.(conductor.PowerLimiter)
 	supported := !limited || limiter.SupportsPower(t.node.Clone(), states.PowerSoftRebooting)
 	err := t.Hardware.SetPower(ctx, t.node.Clone(), states.PowerSoftRebooting)
 	switch {
 	case err != nil && !errors.Is(err, errors.ErrUnsupported):
-		must.Failf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
+		try.Failf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
 	case err != nil && supported:
-		must.Failf("%s matches errors.ErrUnsupported, which no SupportsPower says before", states.PowerSoftRebooting)
+		try.Failf("%s matches errors.ErrUnsupported, which no SupportsPower says before", states.PowerSoftRebooting)
 	case err == nil && !supported:
-		must.Failf("%s is done, which SupportsPower denies", states.PowerSoftRebooting)
+		try.Failf("%s is done, which SupportsPower denies", states.PowerSoftRebooting)
 	}
 }
 
@@ -67,15 +67,15 @@ func (t *tester) reaches(ctx context.Context, want states.Power, before int) {
 		started := t.Starts == nil || t.Starts() > before
 		switch {
 		case ctx.Err() != nil && !started:
-			must.Failf("the machine was on and has not started again within %v", patience)
+			try.Failf("the machine was on and has not started again within %v", patience)
 		case ctx.Err() != nil:
-			must.Failf("the machine is still %s after %v", power, patience)
+			try.Failf("the machine is still %s after %v", power, patience)
 		case err != nil:
-			must.OK(err)
+			try.OK(err)
 		case power == want && started:
 			return
 		case power != states.PowerOn && power != states.PowerOff:
-			must.Failf("the power state is %s", power)
+			try.Failf("the power state is %s", power)
 		}
 		time.Sleep(poll)
 	}
@@ -94,17 +94,17 @@ func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceMa
 			refused = err
 			continue
 		case err != nil:
-			must.Failf("pxe, persistent %t: %w", persistent, err)
+			try.Failf("pxe, persistent %t: %w", persistent, err)
 		}
 		inMachine := t.Changes() != before && reflect.DeepEqual(n.DriverInternalInfo, t.node.DriverInternalInfo)
 		switch device, kept, err := by.BootDevice(ctx, n); {
 		case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
 		case err != nil:
-			must.OK(err)
+			try.OK(err)
 		case device != "pxe":
-			must.Failf("the boot device is %q after it was set to pxe", device)
+			try.Failf("the boot device is %q after it was set to pxe", device)
 		case kept != persistent && inMachine:
-			must.Failf("the boot device pxe is read with persistent %t after it was set with %t", kept, persistent)
+			try.Failf("the boot device pxe is read with persistent %t after it was set with %t", kept, persistent)
 		}
 	}
 }
@@ -119,16 +119,16 @@ func (t *tester) checkBootDevices(ctx context.Context) {
 	if !ok {
 		return
 	}
-	if devices := must.Get(by.BootDevices(ctx, t.node.Clone())); !slices.Contains(devices, "pxe") {
-		must.Failf("the devices are %q, want pxe among them", devices)
+	if devices := try.Get(by.BootDevices(ctx, t.node.Clone())); !slices.Contains(devices, "pxe") {
+		try.Failf("the devices are %q, want pxe among them", devices)
 	}
 	t.checkPersistence(ctx, by)
 	before := t.Changes()
 	if err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false); !errors.Is(err, conductor.Invalid) {
-		must.Failf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
+		try.Failf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
 	}
 	if t.Changes() != before {
-		must.Failf("a refused boot device sent a request")
+		try.Failf("a refused boot device sent a request")
 	}
 }
 
@@ -139,7 +139,7 @@ func (t *tester) checkFence(ctx context.Context) {
 		fenced, _ := permitting(ctx, 0)
 		err := o.call(fenced)
 		if sent := t.Changes() - before; sent > 0 {
-			must.Failf("%s sent %d requests", o.name, sent)
+			try.Failf("%s sent %d requests", o.name, sent)
 		}
 		t.checkSecrets(map[string]error{o.name: err})
 	}
@@ -153,20 +153,20 @@ func (t *tester) checkEachRequest(ctx context.Context) {
 	for _, o := range t.operations() {
 		for count := 0; ; count++ {
 			if count > mostPermissions {
-				must.Failf("%s asks for more than %d permissions", o.name, mostPermissions)
+				try.Failf("%s asks for more than %d permissions", o.name, mostPermissions)
 			}
 			before := t.Changes()
 			fenced, asked := permitting(ctx, count)
 			err := o.call(fenced)
 			if sent := t.Changes() - before; sent > min(count, asked.get()) {
-				must.Failf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
+				try.Failf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
 			}
 			if asked.get() <= count {
-				must.OKf(err, "%s", o.name)
+				try.OKf(err, "%s", o.name)
 				break
 			}
 			if err == nil {
-				must.Failf("%s succeeds without the permission for which it asked", o.name)
+				try.Failf("%s succeeds without the permission for which it asked", o.name)
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (t *tester) checkConcurrent(ctx context.Context) {
 		})
 	}
 	all.Wait()
-	must.OK(errors.Join(errs...))
+	try.OK(errors.Join(errs...))
 }
 
 func (t *tester) checkContext(ctx context.Context) {
@@ -196,11 +196,11 @@ func (t *tester) checkContext(ctx context.Context) {
 		before := t.Changes()
 		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { _ = o.call(ctx); return struct{}{}, nil })
 		if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
-			must.Failf("%s did not return within %v", o.name, grace)
+			try.Failf("%s did not return within %v", o.name, grace)
 		}
-		must.OKf(err, "%s", o.name)
+		try.OKf(err, "%s", o.name)
 		if sent := t.Changes() - before; sent > 0 {
-			must.Failf("%s sent %d requests after its context had ended", o.name, sent)
+			try.Failf("%s sent %d requests after its context had ended", o.name, sent)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (t *tester) checkBroken(ctx context.Context) {
 		err := o.call(bounded)
 		cancel()
 		if err == nil && !o.mayDo {
-			must.Failf("%s succeeds", o.name)
+			try.Failf("%s succeeds", o.name)
 		}
 		t.checkSecrets(map[string]error{o.name: err})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kinds"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -21,17 +21,17 @@ func (t *tester) checkDescription(context.Context) {
 	d := t.Hardware.Describe()
 	for _, kind := range kinds.Required {
 		if len(d.Interfaces[kind]) == 0 {
-			must.Failf("there is no interface of the kind %s", kind)
+			try.Failf("there is no interface of the kind %s", kind)
 		}
 	}
 	for kind, names := range d.Interfaces {
 		if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(names) || slices.Contains(names, "") {
-			must.Failf("the names of the kind %s are %q, want different ones", kind, names)
+			try.Failf("the names of the kind %s are %q, want different ones", kind, names)
 		}
 	}
 	for key, text := range d.Properties {
 		if key == "" || text == "" {
-			must.Failf("the key %q of driver_info has the description %q", key, text)
+			try.Failf("the key %q of driver_info has the description %q", key, text)
 		}
 	}
 	before := fmt.Sprint(d)
@@ -41,7 +41,7 @@ func (t *tester) checkDescription(context.Context) {
 	clear(d.Properties)
 	clear(d.Interfaces)
 	if fmt.Sprint(t.Hardware.Describe()) != before {
-		must.Failf("a caller that changes a description changes the next one")
+		try.Failf("a caller that changes a description changes the next one")
 	}
 }
 
@@ -50,15 +50,15 @@ func (t *tester) checkValid(context.Context) {
 	n := t.node.Clone()
 	problems := t.Hardware.Validate(n)
 	if !reflect.DeepEqual(n, t.node) {
-		must.Failf("a validation changes the record")
+		try.Failf("a validation changes the record")
 	}
 	for _, kind := range []string{"power", "management"} {
 		if err, ok := problems[kind]; !ok || err != nil {
-			must.Failf("the validation of the Config's node has %v for %s, want nil", err, kind)
+			try.Failf("the validation of the Config's node has %v for %s, want nil", err, kind)
 		}
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		must.Failf("a validation sent %d requests", sent)
+		try.Failf("a validation sent %d requests", sent)
 	}
 	t.checkSecrets(problems)
 }
@@ -68,7 +68,7 @@ func (t *tester) checkSecrets(problems map[string]error) {
 	for at, err := range problems {
 		for i, secret := range t.Secrets {
 			if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
-				must.Failf("the error of %s contains the secret %d", at, i)
+				try.Failf("the error of %s contains the secret %d", at, i)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (t *tester) checkInvalid(ctx context.Context) {
 			if value == nil {
 				delete(n.DriverInfo, key)
 			}
-			must.Within(fmt.Sprintf("with another value of %s, a %T", key, value), func() { t.checkRefused(ctx, n) })
+			try.Within(fmt.Sprintf("with another value of %s, a %T", key, value), func() { t.checkRefused(ctx, n) })
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	problems := t.Hardware.Validate(n)
 	for kind, err := range problems {
 		if err != nil && !errors.Is(err, conductor.Invalid) && !errors.Is(err, conductor.Unsupported) {
-			must.Failf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
+			try.Failf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
 		}
 	}
 	t.checkSecrets(problems)
@@ -115,14 +115,14 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	before := t.Changes()
 	_, err := t.Hardware.PowerState(ctx, n)
 	if err == nil {
-		must.Failf("the power interface is invalid, and the power state was read")
+		try.Failf("the power interface is invalid, and the power state was read")
 	}
 	set := t.Hardware.SetPower(ctx, n, states.PowerOn)
 	if set == nil {
-		must.Failf("the power interface is invalid, and the power state was set")
+		try.Failf("the power interface is invalid, and the power state was set")
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		must.Failf("the power interface is invalid, and %d requests were sent", sent)
+		try.Failf("the power interface is invalid, and %d requests were sent", sent)
 	}
 	t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
 }
@@ -140,15 +140,15 @@ func (t *tester) checkSteps(context.Context) {
 		n := t.node.Clone()
 		n.ProvisionState = work.Working()
 		steps := t.Hardware.Steps(n, work)
-		must.Within(fmt.Sprintf("work %s", work), func() { t.checkStepsOf(steps) })
+		try.Within(fmt.Sprintf("work %s", work), func() { t.checkStepsOf(steps) })
 		automatic := slices.ContainsFunc(steps, func(s conductor.Step) bool { return s.Priority > 0 })
 		kind, ofKind := needed[work]
 		if needs := work == states.WorkDelete || work == states.WorkAdopt || ofKind && t.Hardware.Describe().Has(n, kind); needs && !automatic {
-			must.Failf("work %s has no step with a priority above 0", work)
+			try.Failf("work %s has no step with a priority above 0", work)
 		}
 	}
 	if sent := t.Changes() - before; sent != 0 {
-		must.Failf("a list of steps sent %d requests", sent)
+		try.Failf("a list of steps sent %d requests", sent)
 	}
 }
 
@@ -158,20 +158,20 @@ func (t *tester) checkStepsOf(steps []conductor.Step) {
 	for _, s := range steps {
 		switch {
 		case s.Step == "" || seen[s.String()]:
-			must.Failf("the step %q has no name of its own", s.String())
+			try.Failf("the step %q has no name of its own", s.String())
 		case interfaces[s.Interface] == nil:
-			must.Failf("the step %s is of an interface that the description lacks", s)
+			try.Failf("the step %s is of an interface that the description lacks", s)
 		case s.Run == nil:
-			must.Failf("the step %s has no function", s)
+			try.Failf("the step %s has no function", s)
 		case s.Priority < 0:
-			must.Failf("the step %s has the priority %d", s, s.Priority)
+			try.Failf("the step %s has the priority %d", s, s.Priority)
 		}
 		for name, argument := range s.ArgsInfo {
 			if name == "" || argument.Description == "" {
-				must.Failf("the argument %q of the step %s has no description", name, s)
+				try.Failf("the argument %q of the step %s has no description", name, s)
 			}
 			if argument.Required && s.Priority > 0 {
-				must.Failf("the step %s runs automatically, and needs the argument %s", s, name)
+				try.Failf("the step %s runs automatically, and needs the argument %s", s, name)
 			}
 		}
 		seen[s.String()] = true

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // follower reads a watch in a goroutine and keeps its changes.
@@ -127,7 +127,7 @@ func (f *follower) reach(ctx context.Context, records ...conductor.Record) {
 		case <-f.news:
 		case <-f.over:
 			f.knows(want) // fails with the error of the watch, if it has one
-			must.Failf("the watch has ended although its context has not")
+			try.Failf("the watch has ended although its context has not")
 		case <-ctx.Done():
 			f.lag(want)
 			return
@@ -138,7 +138,7 @@ func (f *follower) reach(ctx context.Context, records ...conductor.Record) {
 func (f *follower) knows(want map[string]conductor.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	must.OK(f.err)
+	try.OK(f.err)
 	return f.synced && maps.EqualFunc(f.state, want, func(a, b conductor.Record) bool { return same(a, b) == nil })
 }
 
@@ -147,14 +147,14 @@ func (f *follower) lag(want map[string]conductor.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.synced {
-		must.Failf("the watch never yields Synced")
+		try.Failf("the watch never yields Synced")
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
-		must.OKf(same(want[id], f.state[id]), "the watch has not yielded what is stored")
+		try.OKf(same(want[id], f.state[id]), "the watch has not yielded what is stored")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.state)) {
 		if _, ok := want[id]; !ok {
-			must.Failf("the watch does not yield the deletion of %s", brief(f.state[id]))
+			try.Failf("the watch does not yield the deletion of %s", brief(f.state[id]))
 		}
 	}
 }
@@ -180,5 +180,5 @@ func endAll(followers []*follower) {
 	for _, f := range followers {
 		errs = append(errs, f.end())
 	}
-	must.OK(errors.Join(errs...))
+	try.OK(errors.Join(errs...))
 }

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // fill creates records with the given numbers concurrently.
 func (t *tester) fill(ctx context.Context, numbers []int) {
-	must.OK(errors.Join(t.together(func(writer int, s conductor.Store) {
+	try.OK(errors.Join(t.together(func(writer int, s conductor.Store) {
 		for i := writer; i < len(numbers); i += writers {
 			_, err := s.Create(ctx, t.record(numbers[i], fmt.Sprintf("name=%d", numbers[i])))
-			must.OKf(err, "create")
+			try.OKf(err, "create")
 		}
 	})...))
 }
@@ -35,11 +35,11 @@ func (t *tester) checkList(ctx context.Context) {
 		}
 		all := pages(ctx, t.store(), t.kind, after, size, nil)
 		if len(all) != n-begin {
-			must.Failf("pages of %d: want %d records, got %d", size, n-begin, len(all))
+			try.Failf("pages of %d: want %d records, got %d", size, n-begin, len(all))
 		}
 		for i, r := range all {
 			if want := t.record(begin + i); r.ID != want.ID || string(r.Value) != string(want.Value) || len(r.Keys) != 1 {
-				must.Failf("pages of %d: want the record %d to be %s, got %s", size, i, brief(want), brief(r))
+				try.Failf("pages of %d: want the record %d to be %s, got %s", size, i, brief(want), brief(r))
 			}
 		}
 	}
@@ -51,9 +51,9 @@ func pages(ctx context.Context, s conductor.Store, kind conductor.Kind, after st
 	var all []conductor.Record
 	for {
 		page, err := s.List(ctx, kind, after, size)
-		must.OKf(err, "list %d records after %q", size, after)
+		try.OKf(err, "list %d records after %q", size, after)
 		if len(page) > size {
-			must.Failf("list %d records after %q: got %d", size, after, len(page))
+			try.Failf("list %d records after %q: got %d", size, after, len(page))
 		}
 		all = append(all, page...)
 		if len(page) < size {
@@ -67,7 +67,7 @@ func pages(ctx context.Context, s conductor.Store, kind conductor.Kind, after st
 }
 
 func (t *tester) checkBounds(ctx context.Context, n int) {
-	t.delete(ctx, must.Get(t.store().Get(ctx, t.kind, id(n/2))))
+	t.delete(ctx, try.Get(t.store().Get(ctx, t.kind, id(n/2))))
 	for _, c := range []struct {
 		name, after string
 		limit       int
@@ -81,13 +81,13 @@ func (t *tester) checkBounds(ctx context.Context, n int) {
 		{"with the limit 0", "", 0, nil},
 	} {
 		page, err := t.store().List(ctx, t.kind, c.after, c.limit)
-		must.OKf(err, "list %s", c.name)
+		try.OKf(err, "list %s", c.name)
 		var ids []string
 		for _, r := range page {
 			ids = append(ids, r.ID)
 		}
 		if !slices.Equal(ids, c.want) {
-			must.Failf("list %s: want %q, got %q", c.name, c.want, ids)
+			try.Failf("list %s: want %q, got %q", c.name, c.want, ids)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (t *tester) checkListDuringWrites(ctx context.Context) {
 	t.listStaying(ctx, t.store(), len(stay), t.changeFirst(ctx))
 	var writing atomic.Int64
 	writing.Store(writers - 1)
-	must.OK(errors.Join(t.together(func(i int, s conductor.Store) {
+	try.OK(errors.Join(t.together(func(i int, s conductor.Store) {
 		if i == 0 {
 			for writing.Load() > 0 {
 				time.Sleep(time.Millisecond) // lets virtual time advance
@@ -117,10 +117,10 @@ func (t *tester) checkListDuringWrites(ctx context.Context) {
 		for range 25 {
 			odd := 2*(random.IntN(n/2/writers)*writers+i) + 1 // a number that no other writer uses
 			r := t.record(odd)
-			must.Get(s.Delete(ctx, r.Kind, r.ID, must.Get(s.Create(ctx, r))))
-			r = must.Get(s.Get(ctx, t.kind, id(stay[random.IntN(len(stay))])))
+			try.Get(s.Delete(ctx, r.Kind, r.ID, try.Get(s.Create(ctx, r))))
+			r = try.Get(s.Get(ctx, t.kind, id(stay[random.IntN(len(stay))])))
 			if _, err := s.Update(ctx, r); !errors.Is(err, conductor.ErrConflict) {
-				must.OK(err)
+				try.OK(err)
 			}
 		}
 	})...))
@@ -146,7 +146,7 @@ func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, b
 	staying, last := 0, ""
 	for _, r := range pages(ctx, s, t.kind, "", 23, between) {
 		if r.ID <= last {
-			must.Failf("%s comes after %s", r.ID, last)
+			try.Failf("%s comes after %s", r.ID, last)
 		}
 		last = r.ID
 		if len(r.Keys) == 1 {
@@ -154,6 +154,6 @@ func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, b
 		}
 	}
 	if staying != want {
-		must.Failf("%d of the %d records that existed throughout", staying, want)
+		try.Failf("%d of the %d records that existed throughout", staying, want)
 	}
 }

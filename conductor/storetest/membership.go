@@ -16,7 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kit"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // Process is a [conductor.Membership] in one process, with the faults that [CheckMembership] injects into that process.
@@ -80,9 +80,9 @@ type membershipTester struct {
 
 // run runs a check, and then lets all its members leave.
 func (c *membershipTester) run(ctx context.Context, check func(*membershipTester, context.Context)) error {
-	err := must.Catch(func() { check(c, ctx) })
+	err := try.Catch(func() { check(c, ctx) })
 	if c.a.Cut != nil {
-		err = cmp.Or(err, must.Catch(func() { c.connect(ctx) }))
+		err = cmp.Or(err, try.Catch(func() { c.connect(ctx) }))
 	}
 	for _, m := range c.members {
 		m.leave()
@@ -207,7 +207,7 @@ func (c *membershipTester) await(ctx context.Context, text string, done func() b
 		select {
 		case <-time.After(max(c.lease/200, time.Millisecond)):
 		case <-ctx.Done():
-			must.Failf("never happens: %s", text)
+			try.Failf("never happens: %s", text)
 		}
 	}
 }
@@ -221,9 +221,9 @@ func (c *membershipTester) sees(ctx context.Context, m *member, want ...*member)
 	slices.Sort(ids)
 	c.await(ctx, fmt.Sprintf("the member %s sees %d members", m.Hostname, len(want)), func() bool {
 		_, list, err := m.state()
-		must.OK(err)
+		try.OK(err)
 		if m.ended() {
-			must.Failf("the range of %s has ended although its context has not", m.Hostname)
+			try.Failf("the range of %s has ended although its context has not", m.Hostname)
 		}
 		return slices.Equal(ids, slices.Sorted(maps.Keys(list)))
 	})
@@ -238,9 +238,9 @@ func (c *membershipTester) holds(ctx context.Context, p Process, m *member) {
 func (c *membershipTester) alive(ctx context.Context, id string, want bool) {
 	for _, p := range []Process{c.a, c.b} {
 		alive, err := p.Alive(ctx, id)
-		must.OKf(err, "alive")
+		try.OKf(err, "alive")
 		if alive != want {
-			must.Failf("alive is %t, want %t", alive, want)
+			try.Failf("alive is %t, want %t", alive, want)
 		}
 	}
 }
@@ -249,9 +249,9 @@ func (c *membershipTester) alive(ctx context.Context, id string, want bool) {
 func (c *membershipTester) gone(ctx context.Context, id string) {
 	for range 3 {
 		if c.a.Holds(id) || c.b.Holds(id) {
-			must.Failf("holds is true for a member that has left")
+			try.Failf("holds is true for a member that has left")
 		}
-		must.Within("after a member has left", func() { c.alive(ctx, id, false) })
+		try.Within("after a member has left", func() { c.alive(ctx, id, false) })
 	}
 }
 

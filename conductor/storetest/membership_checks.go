@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func (c *membershipTester) checkJoin(ctx context.Context) {
-	must.Within("an ID of nobody", func() { c.gone(ctx, c.self("nobody").ID) })
+	try.Within("an ID of nobody", func() { c.gone(ctx, c.self("nobody").ID) })
 	first := c.join(ctx, c.a, "alpha", false)
 	c.sees(ctx, first, first)
 	second := c.join(ctx, c.b, "beta", false)
@@ -21,7 +21,7 @@ func (c *membershipTester) checkJoin(ctx context.Context) {
 		_, list, _ := m.state()
 		for _, other := range []*member{first, second} {
 			if got, want := fields(list[other.ID]), fields(other.Member); got != want {
-				must.Failf("want the member %s, got %s", want, got)
+				try.Failf("want the member %s, got %s", want, got)
 			}
 		}
 	}
@@ -36,15 +36,15 @@ func (c *membershipTester) checkLeave(ctx context.Context) {
 	goes := c.join(ctx, c.a, "alpha", false)
 	c.sees(ctx, stays, stays, goes)
 	goes.leave()
-	must.Within("with its context", func() {
-		must.OK(goes.end(ctx))
+	try.Within("with its context", func() {
+		try.OK(goes.end(ctx))
 		c.left(ctx, stays, goes.ID)
 	})
 	again := c.self("alpha")
 	yields := false
 	each(c.a.Join(ctx, again), func([]conductor.Member) bool { yields = true; return false })
 	if !yields {
-		must.Failf("join yields nothing")
+		try.Failf("join yields nothing")
 	}
 	c.left(ctx, stays, again.ID)
 }
@@ -52,7 +52,7 @@ func (c *membershipTester) checkLeave(ctx context.Context) {
 // left checks that a member whose Join has ended is gone, and that another one sees it leave.
 func (c *membershipTester) left(ctx context.Context, stays *member, id string) {
 	if c.a.Holds(id) {
-		must.Failf("holds is true for a member that has left")
+		try.Failf("holds is true for a member that has left")
 	}
 	c.sees(ctx, stays, stays)
 	c.gone(ctx, id)
@@ -62,7 +62,7 @@ func (c *membershipTester) checkEnded(ctx context.Context) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	late := c.self("late")
-	must.Within("a context that has ended before", func() {
+	try.Within("a context that has ended before", func() {
 		each(c.a.Join(ended, late), func([]conductor.Member) bool { return true })
 	})
 	_, _ = c.a.Alive(ended, late.ID)
@@ -75,17 +75,17 @@ func (c *membershipTester) checkName(ctx context.Context) {
 	for _, p := range []Process{c.b, c.a} {
 		second := c.join(ctx, p, "alpha", false)
 		second.mayFail = true
-		must.OKf(wantError(conductor.ErrNameTaken, second.end(ctx)), "a second member with the name")
+		try.OKf(wantError(conductor.ErrNameTaken, second.end(ctx)), "a second member with the name")
 		if joined, _, _ := second.state(); joined {
-			must.Failf("a second member with the name has joined")
+			try.Failf("a second member with the name has joined")
 		}
 	}
-	must.Within("the first member", func() {
+	try.Within("the first member", func() {
 		c.sees(ctx, first, first)
 		c.alive(ctx, first.ID, true)
 	})
 	first.leave()
-	must.OK(first.end(ctx))
+	try.OK(first.end(ctx))
 	next := c.join(ctx, c.b, "alpha", false)
 	c.sees(ctx, next, next)
 }
@@ -104,15 +104,15 @@ func (c *membershipTester) checkNameRace(ctx context.Context) {
 			is, _, err := m.state()
 			switch {
 			case is:
-				must.OK(err)
+				try.OK(err)
 				joined++
 			case m.ended():
 				refused++
-				must.OK(wantError(conductor.ErrNameTaken, err))
+				try.OK(wantError(conductor.ErrNameTaken, err))
 			}
 		}
 		if joined > 1 || refused == rivals {
-			must.Failf("%d of %d have joined", joined, rivals)
+			try.Failf("%d of %d have joined", joined, rivals)
 		}
 		return joined+refused == rivals
 	})
@@ -122,7 +122,7 @@ func (c *membershipTester) checkRenewal(ctx context.Context) {
 	slow, other := c.join(ctx, c.a, "alpha", true), c.join(ctx, c.b, "beta", false)
 	c.sees(ctx, other, slow, other)
 	for begin := time.Now(); time.Since(begin) < 2*c.lease; time.Sleep(c.lease / 20) {
-		must.Within(fmt.Sprintf("%v after a member has joined", time.Since(begin)), func() {
+		try.Within(fmt.Sprintf("%v after a member has joined", time.Since(begin)), func() {
 			c.alive(ctx, slow.ID, true)
 			c.alive(ctx, other.ID, true)
 			c.sees(ctx, other, slow, other)
@@ -148,26 +148,26 @@ func (c *membershipTester) lose(ctx context.Context, slow bool) {
 	c.a.Cut(true)
 	c.await(ctx, "a member that is cut off leaves", func() bool {
 		alive, err := c.b.Alive(ctx, goes.ID)
-		must.OKf(err, "alive")
+		try.OKf(err, "alive")
 		if !alive && c.a.Holds(goes.ID) {
-			must.Failf("alive is false, and holds of the member is still true")
+			try.Failf("alive is false, and holds of the member is still true")
 		}
 		_, list, err := stays.state()
 		left := len(list) == 1
 		if left && c.a.Holds(goes.ID) {
-			must.Failf("the others have seen a member leave, and its Holds is still true")
+			try.Failf("the others have seen a member leave, and its Holds is still true")
 		}
-		must.OK(err)
+		try.OK(err)
 		return left && !alive
 	})
 	goes.open()
 	if goes.end(ctx) == nil {
-		must.Failf("join has ended without an error although the membership is lost")
+		try.Failf("join has ended without an error although the membership is lost")
 	}
 	c.connect(ctx)
 	c.gone(ctx, goes.ID)
 	again := c.join(ctx, c.a, "alpha", false)
-	must.Within("a member that joins again", func() { c.sees(ctx, again, stays, again) })
+	try.Within("a member that joins again", func() { c.sees(ctx, again, stays, again) })
 	c.gone(ctx, goes.ID)
 }
 
@@ -180,9 +180,9 @@ func (c *membershipTester) checkNameOfDead(ctx context.Context) {
 	c.await(ctx, "another member gets the name", func() bool {
 		joined, _, err := next.state()
 		if joined && c.a.Holds(dead.ID) {
-			must.Failf("another member has the name, and Holds of the first is still true")
+			try.Failf("another member has the name, and Holds of the first is still true")
 		}
-		must.OK(err)
+		try.OK(err)
 		return joined
 	})
 	c.sees(ctx, next, next)
@@ -198,6 +198,6 @@ func (c *membershipTester) checkJump(ctx context.Context) {
 	time.Sleep(c.lease / 10) // until a renewal that was in flight has ended
 	c.a.Jump(c.lease)
 	if c.a.Holds(m.ID) {
-		must.Failf("holds is true after a whole lease without a renewal")
+		try.Failf("holds is true after a whole lease without a renewal")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // writers is the number of concurrent writers.
@@ -43,11 +43,11 @@ func oneOf(errs []error, refused func(error) error) int {
 			winner = i
 			done++
 		} else {
-			must.OK(refused(err))
+			try.OK(refused(err))
 		}
 	}
 	if done != 1 {
-		must.Failf("%d of %d succeeded", done, len(errs))
+		try.Failf("%d of %d succeeded", done, len(errs))
 	}
 	return winner
 }
@@ -59,10 +59,10 @@ func (t *tester) checkUpdateRace(ctx context.Context) {
 		winner := oneOf(t.together(func(i int, s conductor.Store) {
 			mine[i] = r
 			mine[i].Value = fmt.Appendf(nil, "writer %d", i)
-			mine[i].Revision = must.Get(s.Update(ctx, mine[i]))
+			mine[i].Revision = try.Get(s.Update(ctx, mine[i]))
 		}), func(err error) error { return wantError(conductor.ErrConflict, err) })
 		r = mine[winner]
-		must.Within(fmt.Sprintf("the update of writer %d has succeeded", winner), func() { t.stored(ctx, r) })
+		try.Within(fmt.Sprintf("the update of writer %d has succeeded", winner), func() { t.stored(ctx, r) })
 	}
 }
 
@@ -71,28 +71,28 @@ func (t *tester) checkCounter(ctx context.Context) {
 	r := t.record(1)
 	r.Value = []byte("0")
 	t.create(ctx, r)
-	must.OK(errors.Join(t.together(func(_ int, s conductor.Store) {
+	try.OK(errors.Join(t.together(func(_ int, s conductor.Store) {
 		for done, conflicts := 0, 0; done < each; {
 			err := increment(ctx, s, r)
 			switch {
 			case err == nil:
 				done++
 			case !errors.Is(err, conductor.ErrConflict) || conflicts == writers*each:
-				must.OK(err)
+				try.OK(err)
 			default:
 				conflicts++ // each conflict means that another writer's update succeeded
 			}
 		}
 	})...))
-	r = must.Get(t.store().Get(ctx, t.kind, r.ID))
+	r = try.Get(t.store().Get(ctx, t.kind, r.ID))
 	if want := strconv.Itoa(writers * each); string(r.Value) != want {
-		must.Failf("after %s increments the value is %s", want, r.Value)
+		try.Failf("after %s increments the value is %s", want, r.Value)
 	}
 }
 
 func increment(ctx context.Context, s conductor.Store, r conductor.Record) error {
-	r = must.Get(s.Get(ctx, r.Kind, r.ID))
-	r.Value = strconv.AppendInt(nil, int64(must.Get(strconv.Atoi(string(r.Value)))+1), 10)
+	r = try.Get(s.Get(ctx, r.Kind, r.ID))
+	r.Value = strconv.AppendInt(nil, int64(try.Get(strconv.Atoi(string(r.Value)))+1), 10)
 	_, err := s.Update(ctx, r)
 	return err
 }
@@ -108,13 +108,13 @@ func (t *tester) checkCreateRace(ctx context.Context) {
 				} else {
 					mine[i] = t.record(round*writers+i, key)
 				}
-				mine[i].Revision = must.Get(s.Create(ctx, mine[i]))
+				mine[i].Revision = try.Get(s.Create(ctx, mine[i]))
 			})
 			if sameID {
 				key = id(1_000_000 + round)
 			}
 			winner := oneOf(errs, func(err error) error { return wantDuplicate(err, t.kind, key) })
-			must.OKf(same(mine[winner], must.Get(t.store().Get(ctx, t.kind, key))), "get %q", key)
+			try.OKf(same(mine[winner], try.Get(t.store().Get(ctx, t.kind, key))), "get %q", key)
 		}
 	}
 }
@@ -125,9 +125,9 @@ func (t *tester) checkDeleteRace(ctx context.Context) {
 		revisions := make([]int64, writers)
 		errs := t.together(func(i int, s conductor.Store) {
 			if i%2 == 0 {
-				revisions[i] = must.Get(s.Delete(ctx, r.Kind, r.ID, r.Revision))
+				revisions[i] = try.Get(s.Delete(ctx, r.Kind, r.ID, r.Revision))
 			} else {
-				revisions[i] = must.Get(s.Update(ctx, r))
+				revisions[i] = try.Get(s.Update(ctx, r))
 			}
 		})
 		winner := oneOf(errs, func(err error) error {
@@ -150,10 +150,10 @@ func (t *tester) checkDeleteRace(ctx context.Context) {
 // checkKeyRace has each writer set keys of its own record for which other writers compete.
 func (t *tester) checkKeyRace(ctx context.Context) {
 	const pool, rounds = 6, 20
-	must.OK(errors.Join(t.together(func(i int, s conductor.Store) {
+	try.OK(errors.Join(t.together(func(i int, s conductor.Store) {
 		random := rand.New(rand.NewPCG(uint64(i), 0))
 		r := t.record(i)
-		r.Revision = must.Get(s.Create(ctx, r))
+		r.Revision = try.Get(s.Create(ctx, r))
 		for range rounds {
 			wanted := r
 			wanted.Keys = []string{fmt.Sprintf("name=%d", random.IntN(pool)), fmt.Sprintf("port=%d", random.IntN(pool))}
@@ -167,16 +167,16 @@ func (t *tester) checkKeyRace(ctx context.Context) {
 				r = wanted
 				r.Revision = revision
 			case !errors.As(err, &duplicate):
-				must.OK(err)
+				try.OK(err)
 			}
 		}
 	})...))
 	owners := make(map[string]string)
 	for i := range writers {
-		r := must.Get(t.store().Get(ctx, t.kind, id(i)))
+		r := try.Get(t.store().Get(ctx, t.kind, id(i)))
 		for _, key := range r.Keys {
 			if owners[key] != "" {
-				must.Failf("the records %s and %s both have the key %q", owners[key], r.ID, key)
+				try.Failf("the records %s and %s both have the key %q", owners[key], r.ID, key)
 			}
 			owners[key] = r.ID
 		}
@@ -191,13 +191,13 @@ func (t *tester) checkOwners(ctx context.Context, owners map[string]string, pool
 			key = fmt.Sprintf("port=%d", i/2)
 		}
 		if owners[key] == "" {
-			must.Within("a key that no record has", func() { t.absent(ctx, key) })
+			try.Within("a key that no record has", func() { t.absent(ctx, key) })
 			continue
 		}
 		r, err := t.store().Get(ctx, t.kind, key)
-		must.OKf(err, "get %q, a key of %s", key, owners[key])
+		try.OKf(err, "get %q, a key of %s", key, owners[key])
 		if r.ID != owners[key] {
-			must.Failf("get %q: want the record %s, got %s", key, owners[key], brief(r))
+			try.Failf("get %q: want the record %s, got %s", key, owners[key], brief(r))
 		}
 	}
 }

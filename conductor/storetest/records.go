@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func (t *tester) checkContent(ctx context.Context) {
@@ -49,7 +49,7 @@ func (t *tester) checkContent(ctx context.Context) {
 func (t *tester) checkNotFound(ctx context.Context) {
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 0 {
-		must.Failf("list of nothing: want no record, got %s, %v", briefs(page), err)
+		try.Failf("list of nothing: want no record, got %s, %v", briefs(page), err)
 	}
 	r := t.create(ctx, t.record(1, "name=a"))
 	for _, key := range []string{id(2), "name=b", "name=", "name=aa", id(1)[:8]} {
@@ -73,13 +73,13 @@ func (t *tester) checkUnique(ctx context.Context) {
 		{t.record(9), id(9)},
 	} {
 		_, err := t.store().Create(ctx, c.r)
-		must.OKf(wantDuplicate(err, t.kind, c.key), "create %s", brief(c.r))
+		try.OKf(wantDuplicate(err, t.kind, c.key), "create %s", brief(c.r))
 	}
 	for _, key := range []string{"name=a", "instance=b", id(1)} {
 		change := second
 		change.Keys = []string{"name=e", key}
 		_, err := t.store().Update(ctx, change)
-		must.OKf(wantDuplicate(err, t.kind, key), "update to %s", brief(change))
+		try.OKf(wantDuplicate(err, t.kind, key), "update to %s", brief(change))
 	}
 	for _, key := range []string{"name=d", "name=e", id(3)} {
 		t.absent(ctx, key)
@@ -100,7 +100,7 @@ func (t *tester) checkKeysReplaced(ctx context.Context) {
 	} {
 		before := r.Keys
 		r.Keys = keys
-		must.Within(fmt.Sprintf("from the keys %q to %q", before, keys), func() { r = t.update(ctx, r) })
+		try.Within(fmt.Sprintf("from the keys %q to %q", before, keys), func() { r = t.update(ctx, r) })
 		t.stored(ctx, r)
 		for _, key := range before {
 			if !slices.Contains(keys, key) {
@@ -109,7 +109,7 @@ func (t *tester) checkKeysReplaced(ctx context.Context) {
 		}
 	}
 	var other conductor.Record
-	must.Within("a key that its record no longer has", func() { other = t.create(ctx, t.record(2, "instance=b", "name=c")) })
+	try.Within("a key that its record no longer has", func() { other = t.create(ctx, t.record(2, "instance=b", "name=c")) })
 	t.stored(ctx, r)
 	t.stored(ctx, other)
 }
@@ -121,10 +121,10 @@ func (t *tester) checkDeleted(ctx context.Context) {
 		last = t.createdAndDeleted(ctx, last)
 	}
 	var other conductor.Record
-	must.Within("keys of a record that was deleted", func() { other = t.create(ctx, t.record(3, "name=a", "instance=b")) })
+	try.Within("keys of a record that was deleted", func() { other = t.create(ctx, t.record(3, "name=a", "instance=b")) })
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 2 {
-		must.Failf("list: want two records, got %s, %v", briefs(page), err)
+		try.Failf("list: want two records, got %s, %v", briefs(page), err)
 	}
 	t.stored(ctx, kept)
 	t.stored(ctx, other)
@@ -134,12 +134,12 @@ func (t *tester) checkDeleted(ctx context.Context) {
 func (t *tester) createdAndDeleted(ctx context.Context, last int64) int64 {
 	r := t.create(ctx, t.record(2, "name=a", "instance=b"))
 	if r.Revision <= last {
-		must.Failf("a record that was deleted with the revision %d is created again with %d", last, r.Revision)
+		try.Failf("a record that was deleted with the revision %d is created again with %d", last, r.Revision)
 	}
 	r = t.update(ctx, r)
 	deleted := t.delete(ctx, r)
 	if deleted <= r.Revision {
-		must.Failf("the deletion has the revision %d, the record had %d", deleted, r.Revision)
+		try.Failf("the deletion has the revision %d, the record had %d", deleted, r.Revision)
 	}
 	for _, key := range []string{r.ID, "name=a", "instance=b"} {
 		t.absent(ctx, key)
@@ -156,12 +156,12 @@ func (t *tester) checkKinds(ctx context.Context) {
 	}
 	there := apart.record(1, "name=a")
 	there.Value = []byte("there")
-	must.Within("the ID and key of another kind's record", func() { there = apart.create(ctx, there) })
+	try.Within("the ID and key of another kind's record", func() { there = apart.create(ctx, there) })
 	t.stored(ctx, here)
 	apart.stored(ctx, there)
 	page, err := t.store().List(ctx, t.kind, "", 10)
 	if err != nil || len(page) != 1 {
-		must.Failf("list: want one record, got %s, %v", briefs(page), err)
+		try.Failf("list: want one record, got %s, %v", briefs(page), err)
 	}
 	apart.delete(ctx, there)
 	t.stored(ctx, here)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func (t *tester) checkRevision(ctx context.Context) {
@@ -25,7 +25,7 @@ func (t *tester) checkRevision(ctx context.Context) {
 	t.delete(ctx, now)
 	again := t.create(ctx, t.record(1, "name=a"))
 	_, err := t.store().Update(ctx, now)
-	must.OKf(wantError(conductor.ErrConflict, err), "update of a record that was deleted and created again")
+	try.OKf(wantError(conductor.ErrConflict, err), "update of a record that was deleted and created again")
 	t.stored(ctx, again)
 }
 
@@ -34,15 +34,15 @@ func (t *tester) checkFailedWrite(ctx context.Context) {
 	second := t.create(ctx, t.record(2, "name=b"))
 	duplicate := t.record(3, "name=new", "name=a")
 	_, err := t.store().Create(ctx, duplicate)
-	must.OK(wantDuplicate(err, t.kind, "name=a"))
+	try.OK(wantDuplicate(err, t.kind, "name=a"))
 	change := second
 	change.Keys, change.Value = []string{"name=new", "name=a"}, []byte("changed")
 	_, err = t.store().Update(ctx, change)
-	must.OK(wantDuplicate(err, t.kind, "name=a"))
+	try.OK(wantDuplicate(err, t.kind, "name=a"))
 	stale := second
 	stale.Keys, stale.Value, stale.Revision = []string{"name=new"}, []byte("stale"), second.Revision-1
 	_, err = t.store().Update(ctx, stale)
-	must.OK(wantError(conductor.ErrConflict, err))
+	try.OK(wantError(conductor.ErrConflict, err))
 	for _, key := range []string{"name=new", id(3)} {
 		t.absent(ctx, key)
 	}
@@ -54,12 +54,12 @@ func (t *tester) checkRevisionsGrow(ctx context.Context) {
 	r := t.record(1)
 	r.Revision = 1 << 40 // ignored by Create
 	if r = t.create(ctx, r); r.Revision <= 0 {
-		must.Failf("a record has the revision %d, want a revision above 0", r.Revision)
+		try.Failf("a record has the revision %d, want a revision above 0", r.Revision)
 	}
 	for range 20 {
 		before := r.Revision
 		if r = t.update(ctx, r); r.Revision <= before {
-			must.Failf("an update of revision %d, which changes nothing else, returns %d", before, r.Revision)
+			try.Failf("an update of revision %d, which changes nothing else, returns %d", before, r.Revision)
 		}
 		t.stored(ctx, r)
 	}

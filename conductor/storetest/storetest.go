@@ -26,7 +26,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/kit"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // patience bounds the check of one promise, and grace the time until a method returns after its context has ended.
@@ -42,7 +42,7 @@ func Check(store conductor.Store, more ...conductor.Store) error {
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
 			stores := append([]conductor.Store{store}, more...)
 			t := &tester{stores: stores, kind: conductor.Kind(fmt.Sprintf("storetest-%d", i))}
-			return must.Catch(func() { promise.check(t, ctx) })
+			return try.Catch(func() { promise.check(t, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -92,21 +92,21 @@ func each[T any](values iter.Seq2[T, error], body func(T) bool) {
 	var failure error
 	for value, err := range values {
 		more := false
-		failure = must.Catch(func() {
-			must.OK(err)
+		failure = try.Catch(func() {
+			try.OK(err)
 			more = body(value)
 		})
 		if !more {
 			break
 		}
 	}
-	must.OK(failure)
+	try.OK(failure)
 }
 
 // guarded calls f, and returns the error with which it ends. A panic is such an error, also in a goroutine of the
 // check.
 func guarded(f func()) error {
-	_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) { return struct{}{}, must.Catch(f) })
+	_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) { return struct{}{}, try.Catch(f) })
 	return err
 }
 
@@ -126,7 +126,7 @@ func (t *tester) record(n int, keys ...string) conductor.Record {
 // create creates a record and returns it with its revision.
 func (t *tester) create(ctx context.Context, r conductor.Record) conductor.Record {
 	revision, err := t.store().Create(ctx, r)
-	must.OKf(err, "create")
+	try.OKf(err, "create")
 	r.Revision = revision
 	return r
 }
@@ -134,23 +134,23 @@ func (t *tester) create(ctx context.Context, r conductor.Record) conductor.Recor
 // update updates a record and returns it with its new revision.
 func (t *tester) update(ctx context.Context, r conductor.Record) conductor.Record {
 	revision, err := t.store().Update(ctx, r)
-	must.OKf(err, "update")
+	try.OKf(err, "update")
 	r.Revision = revision
 	return r
 }
 
 func (t *tester) delete(ctx context.Context, r conductor.Record) int64 {
 	revision, err := t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	must.OKf(err, "delete")
+	try.OKf(err, "delete")
 	return revision
 }
 
 // refused checks that neither an update nor a deletion of a record succeeds. The texts name them in errors.
 func (t *tester) refused(ctx context.Context, r conductor.Record, want error, update, deletion string) {
 	_, err := t.store().Update(ctx, r)
-	must.OKf(wantError(want, err), "%s", update)
+	try.OKf(wantError(want, err), "%s", update)
 	_, err = t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
-	must.OKf(wantError(want, err), "%s", deletion)
+	try.OKf(wantError(want, err), "%s", deletion)
 }
 
 // stored checks that every handle returns the record, by its ID and by each key.
@@ -158,16 +158,16 @@ func (t *tester) stored(ctx context.Context, want conductor.Record) {
 	for _, s := range t.stores {
 		for _, key := range append([]string{want.ID}, want.Keys...) {
 			r, err := s.Get(ctx, want.Kind, key)
-			must.OKf(err, "get %q", key)
-			must.OKf(same(want, r), "get %q", key)
+			try.OKf(err, "get %q", key)
+			try.OKf(same(want, r), "get %q", key)
 		}
 		page, err := s.List(ctx, want.Kind, "", 10)
-		must.OKf(err, "list")
+		try.OKf(err, "list")
 		i := slices.IndexFunc(page, func(r conductor.Record) bool { return r.ID == want.ID })
 		if i < 0 {
-			must.Failf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
+			try.Failf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
 		}
-		must.OKf(same(want, page[i]), "list")
+		try.OKf(same(want, page[i]), "list")
 	}
 }
 
@@ -175,7 +175,7 @@ func (t *tester) stored(ctx context.Context, want conductor.Record) {
 func (t *tester) absent(ctx context.Context, key string) {
 	for _, s := range t.stores {
 		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.NotFound) {
-			must.Failf("get %q: want NotFound, got %s, %v", key, brief(r), err)
+			try.Failf("get %q: want NotFound, got %s, %v", key, brief(r), err)
 		}
 	}
 }

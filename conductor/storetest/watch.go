@@ -12,7 +12,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func (t *tester) checkWatch(ctx context.Context) {
@@ -27,7 +27,7 @@ func (t *tester) checkWatch(ctx context.Context) {
 	for _, f := range followers {
 		f.wantNothing(former.ID)
 		if seen := f.seen(); len(seen) != 4 || !seen[3].Synced {
-			must.Failf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
+			try.Failf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
 		}
 	}
 	for i := range 5 {
@@ -50,7 +50,7 @@ func (f *follower) wantDeletion(id string, revision int64) {
 	if !slices.ContainsFunc(seen, func(c conductor.Change) bool {
 		return c.Deleted && c.Record.ID == id && c.Record.Kind == f.kind && c.Record.Revision == revision
 	}) {
-		must.Failf("no change reports the deletion of %s by the revision %d: %+v", id, revision, seen[len(seen)-1])
+		try.Failf("no change reports the deletion of %s by the revision %d: %+v", id, revision, seen[len(seen)-1])
 	}
 }
 
@@ -58,7 +58,7 @@ func (f *follower) wantDeletion(id string, revision int64) {
 func (f *follower) wantNothing(id string) {
 	seen := f.seen()
 	if i := slices.IndexFunc(seen, func(c conductor.Change) bool { return c.Record.ID == id }); i >= 0 {
-		must.Failf("the watch yields %s, which was deleted before the watch began", brief(seen[i].Record))
+		try.Failf("the watch yields %s, which was deleted before the watch began", brief(seen[i].Record))
 	}
 }
 
@@ -108,7 +108,7 @@ func (t *tester) checkWatchDuringWrites(ctx context.Context) {
 		}
 	})
 	close(gate)
-	must.OK(errors.Join(errs...))
+	try.OK(errors.Join(errs...))
 	followers = append(followers, t.followAll(ctx)...)
 	all := pages(ctx, t.store(), t.kind, "", 100, nil)
 	for _, f := range followers {
@@ -129,12 +129,12 @@ func (t *tester) checkWatchedIsRead(ctx context.Context) {
 		go func() {
 			written <- guarded(func() {
 				for n := range records {
-					must.Get(s.Create(ctx, t.record(n)))
+					try.Get(s.Create(ctx, t.record(n)))
 				}
 			})
 		}()
 		t.readWatched(ctx, s, records)
-		must.OKf(<-written, "create")
+		try.OKf(<-written, "create")
 	}
 }
 
@@ -146,14 +146,14 @@ func (t *tester) readWatched(ctx context.Context, s conductor.Store, records int
 		}
 		r, err := s.Get(ctx, t.kind, change.Record.ID)
 		if err != nil || r.Revision < change.Record.Revision {
-			must.Failf("the watch has yielded %s, for which Get returns the revision %d and the error %v",
+			try.Failf("the watch has yielded %s, for which Get returns the revision %d and the error %v",
 				brief(change.Record), r.Revision, err)
 		}
 		records--
 		return records > 0
 	})
 	if records > 0 {
-		must.Failf("the watch has ended early")
+		try.Failf("the watch has ended early")
 	}
 }
 
@@ -167,7 +167,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	case errors.Is(err, conductor.NotFound):
 		mine.Revision, err = s.Create(ctx, mine)
 	case err != nil:
-		must.OK(err)
+		try.OK(err)
 	case random.IntN(4) == 0:
 		_, err = s.Delete(ctx, t.kind, mine.ID, old.Revision)
 		mine.Revision = 0
@@ -180,7 +180,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	case errors.As(err, &duplicate), errors.Is(err, conductor.ErrConflict), errors.Is(err, conductor.NotFound):
 		return // another writer was faster
 	case err != nil:
-		must.OK(err)
+		try.OK(err)
 	case mine.Revision != 0:
 		written.add(mine)
 	}
@@ -196,9 +196,9 @@ func (f *follower) verify(written *history) {
 		}
 		r, ok := written.records[c.Record.ID][c.Record.Revision]
 		if !ok {
-			must.Failf("the watch yields %s, which was never written", brief(c.Record))
+			try.Failf("the watch yields %s, which was never written", brief(c.Record))
 		}
-		must.OKf(same(r, c.Record), "the watch yields a record that differs from the written one")
+		try.OKf(same(r, c.Record), "the watch yields a record that differs from the written one")
 	}
 }
 
@@ -206,13 +206,13 @@ func (t *tester) checkWatchEnds(ctx context.Context) {
 	r := t.create(ctx, t.record(1))
 	followers := t.followAll(ctx)
 	reachAll(ctx, followers, r)
-	must.Within("a context that ends", func() { endAll(followers) })
+	try.Within("a context that ends", func() { endAll(followers) })
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	must.Within("a context that has ended before", func() { endAll(t.followAll(ended)) })
+	try.Within("a context that has ended before", func() { endAll(t.followAll(ended)) })
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()
-	must.Within("a context that ends during a change", func() {
+	try.Within("a context that ends during a change", func() {
 		each(t.store().Watch(ending, t.kind), func(conductor.Change) bool { cancel(); return true })
 	})
 }
@@ -235,9 +235,9 @@ func (t *tester) checkWatchLeft(ctx context.Context) {
 	}
 	for range 20 {
 		r = t.update(ctx, r)
-		must.Within("another watch", func() { stays.reach(ctx, r) })
+		try.Within("another watch", func() { stays.reach(ctx, r) })
 	}
-	must.OK(stays.end())
+	try.OK(stays.end())
 }
 
 func (t *tester) checkContext(ctx context.Context) {
@@ -260,20 +260,20 @@ func (t *tester) checkContext(ctx context.Context) {
 		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { call(ctx); return struct{}{}, nil })
 		var panicked *boundedcall.PanicError
 		if errors.As(err, &panicked) {
-			must.OKf(err, "%s", name)
+			try.OKf(err, "%s", name)
 		}
 		if err != nil {
-			must.Failf("%s did not return within %v after the end of its context: %v", name, grace, err)
+			try.Failf("%s did not return within %v after the end of its context: %v", name, grace, err)
 		}
 	}
 	for {
 		r, err := t.store().Get(ctx, t.kind, "name=a")
-		must.OKf(err, "get after the calls with an ended context")
+		try.OKf(err, "get after the calls with an ended context")
 		r.Revision, err = t.store().Update(ctx, r)
 		if errors.Is(err, conductor.ErrConflict) {
 			continue // the update above has succeeded
 		}
-		must.OKf(err, "update after the calls with an ended context")
+		try.OKf(err, "update after the calls with an ended context")
 		t.stored(ctx, r)
 		return
 	}

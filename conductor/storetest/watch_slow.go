@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // checkUnseenDeletion deletes records that were created while the caller of a watch is in the body of its loop: one
@@ -33,14 +33,14 @@ func (t *tester) checkUnseenDeletion(ctx context.Context) {
 			delete(want, change.Record.ID)
 		case next.ID != "" && change.Record.ID == next.ID:
 			for id := range want {
-				must.Failf("the deletion of %s is not yielded, but a later change is", id)
+				try.Failf("the deletion of %s is not yielded, but a later change is", id)
 			}
 			seen = true
 		}
 		return !seen
 	})
 	if !seen {
-		must.Failf("the watch ends")
+		try.Failf("the watch ends")
 	}
 }
 
@@ -54,7 +54,7 @@ func (t *tester) checkSlowWatcher(ctx context.Context) {
 	select {
 	case <-slow.news:
 	case <-ctx.Done():
-		must.Failf("the watch yields nothing")
+		try.Failf("the watch yields nothing")
 	}
 	for i := range 300 {
 		r.Value = bytes.Repeat([]byte{byte(i)}, 16<<10)
@@ -62,5 +62,5 @@ func (t *tester) checkSlowWatcher(ctx context.Context) {
 	}
 	open()
 	slow.reach(ctx, r, other)
-	must.OK(slow.end())
+	try.OK(slow.end())
 }

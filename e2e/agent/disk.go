@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // The marks that are on the disk after a deployment.
@@ -40,13 +40,13 @@ func (l *life) image(ctx context.Context) (name, sum string) {
 	if l.partition {
 		execute(ctx, "./e2e/agent/image.sh", raw, imageUUID)
 	} else {
-		must.OK(os.WriteFile(raw, wholeDisk(), 0o600))
+		try.OK(os.WriteFile(raw, wholeDisk(), 0o600))
 	}
 	name = "image." + l.format
 	if l.format != "raw" {
 		execute(ctx, "qemu-img", "convert", "-O", l.format, raw, filepath.Join(l.folder, name))
 	}
-	content := must.Get(os.ReadFile(filepath.Join(l.folder, name)))
+	content := try.Get(os.ReadFile(filepath.Join(l.folder, name)))
 	return name, fmt.Sprintf("%x", sha256.Sum256(content))
 }
 
@@ -64,7 +64,7 @@ func wholeDisk() []byte {
 
 func execute(ctx context.Context, name string, args ...string) {
 	if text, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		must.Failf("%s: %w: %s", name, err, text)
+		try.Failf("%s: %w: %s", name, err, text)
 	}
 }
 
@@ -101,10 +101,10 @@ func (p partition) isConfigDrive(disk io.ReaderAt) bool {
 // checkWholeDisk looks for the image of a whole disk, and for the configuration drive in a partition behind it.
 func checkWholeDisk(disk io.ReaderAt) {
 	if string(content(disk, markOffset, len(imageMark))) != imageMark {
-		must.Failf("the disk does not have the image")
+		try.Failf("the disk does not have the image")
 	}
 	if !slices.ContainsFunc(partitions(disk), func(p partition) bool { return p.isConfigDrive(disk) }) {
-		must.Failf("no partition has the configuration drive")
+		try.Failf("no partition has the configuration drive")
 	}
 }
 
@@ -114,21 +114,21 @@ func (l *life) checkPartitions(ctx context.Context) {
 	disk := l.machine.disk
 	found := partitions(disk)
 	if len(found) != 3 || found[0].kind != 0x82 || found[1].kind != 0x83 || found[2].kind != 0x83 {
-		must.Failf("the partitions are %v, want swap and two of Linux", found)
+		try.Failf("the partitions are %v, want swap and two of Linux", found)
 	}
 	if swap := content(disk, found[0].begin, 4096); !bytes.HasSuffix(swap, []byte("SWAPSPACE2")) {
-		must.Failf("the swap partition has no header")
+		try.Failf("the swap partition has no header")
 	}
 	if !found[1].isConfigDrive(disk) {
-		must.Failf("the second partition is not the configuration drive")
+		try.Failf("the second partition is not the configuration drive")
 	}
 	file := fmt.Sprintf("%s?offset=%d", l.machine.disk.Name(), found[2].begin)
 	menu, err := exec.CommandContext(ctx, "debugfs", "-R", "cat /boot/grub/grub.cfg", file).Output()
 	if err != nil || string(menu) != menuMark {
-		must.Failf("the boot loader's configuration is %q, want %q: %v", menu, menuMark, err)
+		try.Failf("the boot loader's configuration is %q, want %q: %v", menu, menuMark, err)
 	}
 	if mark := content(disk, 0, len(loaderMark)); string(mark) != loaderMark {
-		must.Failf("the disk begins with %q, want the boot loader", mark)
+		try.Failf("the disk begins with %q, want the boot loader", mark)
 	}
 	var n struct {
 		Internal struct {
@@ -136,6 +136,6 @@ func (l *life) checkPartitions(ctx context.Context) {
 		} `json:"driver_internal_info"`
 	}
 	if l.call(ctx, http.MethodGet, l.node, nil, &n); n.Internal.Root != imageUUID {
-		must.Failf("the agent reports the root UUID %q, want %s", n.Internal.Root, imageUUID)
+		try.Failf("the agent reports the root UUID %q, want %s", n.Internal.Root, imageUUID)
 	}
 }

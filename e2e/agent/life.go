@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -54,11 +54,11 @@ func (l *life) run(ctx context.Context) {
 		{"delete", l.delete},
 	} {
 		fmt.Fprintf(l.out, "%6.1f s  %s\n", time.Since(l.begun).Seconds(), step.name)
-		must.Within(step.name, func() { step.do(ctx) })
+		try.Within(step.name, func() { step.do(ctx) })
 	}
 	fmt.Fprintf(l.out, "%6.1f s  done, with %d boots of the agent\n", time.Since(l.begun).Seconds(), l.machine.boots)
 	if want := boots[l.fast]; l.machine.boots != want {
-		must.Failf("the agent was booted %d times, want %d", l.machine.boots, want)
+		try.Failf("the agent was booted %d times, want %d", l.machine.boots, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func (l *life) inspect(ctx context.Context) {
 	}
 	l.call(ctx, http.MethodGet, l.node+"/inventory", nil, &found)
 	if len(found.Inventory.Disks) != 1 || found.Inventory.Disks[0].Serial != "E2E0001" {
-		must.Failf("not the inventory of the machine: %+v", found)
+		try.Failf("not the inventory of the machine: %+v", found)
 	}
 	if l.fast {
 		l.awaitAgent(ctx)
@@ -117,7 +117,7 @@ func (l *life) awaitAgent(ctx context.Context) {
 			return
 		}
 	}
-	must.Failf("the agent sends no heartbeat after the inspection")
+	try.Failf("the agent sends no heartbeat after the inspection")
 }
 
 func (l *life) deploy(ctx context.Context) {
@@ -135,7 +135,7 @@ func (l *life) custom(ctx context.Context) {
 	steps := []object{{"interface": "deploy", "step": "write_mark", "args": object{}, "priority": 80}}
 	l.provision(ctx, object{"target": "active", "deploy_steps": steps}, "active")
 	if !bytes.HasPrefix(content(l.machine.disk, 0, 512), []byte(customMark)) {
-		must.Failf("the disk does not begin with the mark of the custom step")
+		try.Failf("the disk does not begin with the mark of the custom step")
 	}
 }
 
@@ -143,7 +143,7 @@ func (l *life) custom(ctx context.Context) {
 func (l *life) delete(ctx context.Context) {
 	l.provision(ctx, object{"target": "deleted"}, "available")
 	if !bytes.Equal(content(l.machine.disk, 0, 1<<20), make([]byte, 1<<20)) {
-		must.Failf("the beginning of the disk is not erased")
+		try.Failf("the beginning of the disk is not erased")
 	}
 }
 
@@ -168,27 +168,27 @@ func (l *life) provision(ctx context.Context, request object, want string) {
 		case want:
 			return
 		case "enroll", "error", "clean failed", "inspect failed", "deploy failed", "rescue failed", "unrescue failed":
-			must.Failf("the node is in %s: %s", n.State, n.LastError)
+			try.Failf("the node is in %s: %s", n.State, n.LastError)
 		}
 		if !sleep.For(ctx, 200*time.Millisecond) {
-			must.OK(context.Cause(ctx))
+			try.OK(context.Cause(ctx))
 		}
 	}
-	must.Failf("the node is not in %s after 10 minutes", want)
+	try.Failf("the node is not in %s after 10 minutes", want)
 }
 
 // call sends a request to the API and decodes the answer into a value, unless that is nil.
 func (l *life) call(ctx context.Context, method, path string, body, into any) {
-	r := must.Get(http.NewRequestWithContext(ctx, method, l.api+path, bytes.NewReader(must.Get(json.Marshal(body)))))
+	r := try.Get(http.NewRequestWithContext(ctx, method, l.api+path, bytes.NewReader(try.Get(json.Marshal(body)))))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
-	answer := must.Get(http.DefaultClient.Do(r))
+	answer := try.Get(http.DefaultClient.Do(r))
 	defer answer.Body.Close()
-	content := must.Get(io.ReadAll(answer.Body))
+	content := try.Get(io.ReadAll(answer.Body))
 	if answer.StatusCode >= 400 {
-		must.Failf("%s %s: status %d: %s", method, path, answer.StatusCode, content)
+		try.Failf("%s %s: status %d: %s", method, path, answer.StatusCode, content)
 	}
 	if into != nil {
-		must.OK(json.Unmarshal(content, into))
+		try.OK(json.Unmarshal(content, into))
 	}
 }

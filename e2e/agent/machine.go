@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -51,8 +51,8 @@ type boot struct {
 }
 
 func newMachine(o options, api, scripts, agent string) *machine {
-	disk := must.Get(os.Create(filepath.Join(o.folder, "disk")))
-	must.OK(disk.Truncate(diskSize))
+	disk := try.Get(os.Create(filepath.Join(o.folder, "disk")))
+	try.OK(disk.Truncate(diskSize))
 	m := &machine{options: o, api: api, scripts: scripts, agent: agent, disk: disk, powered: make(chan boot, 100),
 		quit: make(chan struct{}), ended: make(chan struct{})}
 	go m.run()
@@ -80,7 +80,7 @@ func (m *machine) run() {
 			if !b.on || !ok {
 				continue
 			}
-			if err := must.Catch(func() { m.start(parameters) }); err != nil {
+			if err := try.Catch(func() { m.start(parameters) }); err != nil {
 				fmt.Fprintln(os.Stderr, "the agent cannot be started:", err)
 			}
 		case <-m.quit:
@@ -106,18 +106,18 @@ func (m *machine) parameters(b boot) (string, bool) {
 // start starts an agent. If its command power_off ends it, the BMC powers the machine off.
 func (m *machine) start(parameters string) {
 	m.boots++
-	log := must.Get(os.Create(filepath.Join(m.folder, fmt.Sprintf("agent-%02d.log", m.boots))))
+	log := try.Get(os.Create(filepath.Join(m.folder, fmt.Sprintf("agent-%02d.log", m.boots))))
 	defer log.Close() // the process has its own file descriptor
 	fmt.Fprintln(log, "kernel parameters:", parameters)
 	host, port, err := net.SplitHostPort(m.agent)
-	must.OK(err)
+	try.OK(err)
 	state := filepath.Join(m.folder, "agent")
 	args := []string{m.options.agent, state, m.disk.Name(), "--listen_host", host, "--listen_port", port, "--advertise_host", host,
 		"--advertise_port", port,
 		"--lookup_interval", "1", "--disk_wait_attempts", "1", "--inspection_dhcp_wait_timeout", "0", "--debug"}
 	if m.partition { // else agents refuse it since CVE-2026-43003
 		config := filepath.Join(m.folder, "agent.conf")
-		must.OK(os.WriteFile(config, []byte("[DEFAULT]\nenable_bios_bootloader_install = true\n"), 0o600))
+		try.OK(os.WriteFile(config, []byte("[DEFAULT]\nenable_bios_bootloader_install = true\n"), 0o600))
 		args = append(args, "--config-file", config)
 	}
 	if m.plain {
@@ -127,7 +127,7 @@ func (m *machine) start(parameters string) {
 	command.Env = append(os.Environ(), "MAC="+mac, "PARAMETERS="+parameters)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must.OK(command.Start())
+	try.OK(command.Start())
 	done := make(chan struct{})
 	m.mu.Lock()
 	defer m.mu.Unlock()

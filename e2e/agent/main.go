@@ -20,8 +20,8 @@ import (
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/freeport"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -78,17 +78,17 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "the disk and all logs are in", o.folder)
-	return must.Catch(func() { live(ctx, o, out) })
+	return try.Catch(func() { live(ctx, o, out) })
 }
 
 // live starts the service, the machine and its BMC, and takes the machine through its life.
 func live(ctx context.Context, o options, out io.Writer) {
 	files := filepath.Join(o.folder, "images")
-	must.OK(os.MkdirAll(files, 0o700))
+	try.OK(os.MkdirAll(files, 0o700))
 	for _, name := range []string{"kernel", "ramdisk"} { // a process boots in their place
-		must.OK(os.WriteFile(filepath.Join(files, name), []byte(name), 0o600))
+		try.OK(os.WriteFile(filepath.Join(files, name), []byte(name), 0o600))
 	}
-	free := must.Get(freeport.Addresses(3))
+	free := try.Get(freeport.Addresses(3))
 	api, images, agent := free[0], free[1], free[2]
 	stop := serve(ctx, o, "-listen", api, "-agent-network", "127.0.0.0/8", "-api-url", "http://"+api, "-image-listen", images,
 		"-image-url", "http://"+images, "-image-folder", files, "-image-host", "127.0.0.1",
@@ -96,10 +96,10 @@ func live(ctx context.Context, o options, out io.Writer) {
 	defer stop()
 	m := newMachine(o, "http://"+api, "http://"+images, agent)
 	defer m.close()
-	m.bmc = must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1",
+	m.bmc = try.Get(bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1",
 		Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}}))
-	defer must.Finally(m.bmc.Close)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
+	defer try.Finally(m.bmc.Close)
+	listener := try.Get(net.Listen("tcp", "127.0.0.1:0"))
 	web := &http.Server{Handler: http.FileServer(http.Dir(o.folder)), ReadHeaderTimeout: time.Minute}
 	go func() { _ = web.Serve(listener) }()
 	defer web.Close()
@@ -110,14 +110,14 @@ func live(ctx context.Context, o options, out io.Writer) {
 // serve builds and starts the program ironstate, and waits until it serves.
 func serve(ctx context.Context, o options, args ...string) (stop func()) {
 	binary := filepath.Join(o.folder, "ironstate")
-	must.OK(build.Ironstate(ctx, binary))
-	log := must.Get(os.Create(filepath.Join(o.folder, "ironstate.log")))
+	try.OK(build.Ironstate(ctx, binary))
+	log := try.Get(os.Create(filepath.Join(o.folder, "ironstate.log")))
 	defer log.Close() // the process has its own file descriptor
 	args = append(args, "-demo", "0", "-series", o.series, "-log-level", "INFO", fmt.Sprintf("-agent-require-tls=%t", !o.plain))
 	command := exec.Command(binary, args...)
 	command.Stderr = log
-	output := must.Get(command.StdoutPipe())
-	must.OK(command.Start())
+	output := try.Get(command.StdoutPipe())
+	try.OK(command.Start())
 	stop = func() { _ = command.Process.Signal(syscall.SIGTERM); _ = command.Wait() }
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
@@ -127,6 +127,6 @@ func serve(ctx context.Context, o options, args ...string) (stop func()) {
 		}
 	}
 	stop()
-	must.Failf("ironstate does not serve, see %s", log.Name())
+	try.Failf("ironstate does not serve, see %s", log.Name())
 	return nil
 }

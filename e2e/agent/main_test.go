@@ -18,9 +18,9 @@ import (
 
 	"github.com/ironstate/ironstate/e2e/internal/debian"
 	"github.com/ironstate/ironstate/e2e/lockstep"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func TestWrongFlagsAreRefused(t *testing.T) {
@@ -103,7 +103,7 @@ func TestTheConfigurationDriveIsLookedForInThePartitions(t *testing.T) {
 		entry := disk[446+16:] // of a partition that begins at the end of the image
 		entry[4] = 0x83
 		binary.LittleEndian.PutUint32(entry[8:], uint32(len(disk)/512))
-		err := must.Catch(func() { checkWholeDisk(bytes.NewReader(change(disk))) })
+		err := try.Catch(func() { checkWholeDisk(bytes.NewReader(change(disk))) })
 		if want == "" {
 			require.NoError(t, err)
 		} else {

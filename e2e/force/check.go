@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -69,16 +69,16 @@ func (r *run) check() figures {
 		Machines: map[string]history.Machine{}, Given: r.attacks.tokens(),
 	}
 	for _, m := range r.machines.all {
-		h.Machines[m.node] = must.Get(m.history())
+		h.Machines[m.node] = try.Get(m.history())
 	}
 	for _, v := range victims {
 		h.Machines[v.node] = history.Machine{Deserted: true}
 	}
 	for _, p := range r.cluster.conductors {
-		h.Operations = append(h.Operations, must.Get(operations(r.cluster.dir, p.name, end))...)
+		h.Operations = append(h.Operations, try.Get(operations(r.cluster.dir, p.name, end))...)
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
 	}
-	passwords := must.Get(passwordsIn(r.cluster.dir))
+	passwords := try.Get(passwordsIn(r.cluster.dir))
 	f := r.figures()
 	f.cleanings, f.deployments = h.Installations()
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 var (
@@ -52,15 +52,15 @@ type cluster struct {
 // start starts the processes of the cluster.
 func (c *cluster) start(ctx context.Context, config config) {
 	program := filepath.Join(c.dir, "conductor")
-	hash := must.Get(bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost))
-	must.OK(os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600))
-	must.OK(build.Ironstate(ctx, program))
+	hash := try.Get(bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost))
+	try.OK(os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600))
+	try.OK(build.Ironstate(ctx, program))
 	c.store = config.store(c)
 	c.store.start(ctx)
 	for _, name := range conductorNames {
 		c.addConductor(program, name, c.store.flags(name)...)
 	}
-	must.OK(together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) }))
+	try.OK(together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) }))
 }
 
 // users returns the path of the conductors' file of users.

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // Key prefixes of package conductor/etcd; see its documentation.
@@ -57,7 +57,7 @@ func (c etcdServers) start(ctx context.Context) {
 			l := newLink()
 			links, proxy.links[peerHost(other)] = append(links, l), l
 		}
-		url := must.Get(proxy.serve(c.network))
+		url := try.Get(proxy.serve(c.network))
 		config := serverConfig{
 			Name: name, Dir: filepath.Join(c.dir, name), Cluster: strings.Join(members, ","), Peer: "http://" + peerHost(name) + ":2380",
 		}
@@ -72,7 +72,7 @@ func (c etcdServers) start(ctx context.Context) {
 		}
 		c.servers, c.toPeer = append(c.servers, s), append(c.toPeer, links)
 	}
-	must.OK(together(c.servers, func(s *serverProcess) error { return s.process.start(ctx) }))
+	try.OK(together(c.servers, func(s *serverProcess) error { return s.process.start(ctx) }))
 }
 
 // flags implements [store]. There is a link from the conductor to each server.
@@ -88,7 +88,7 @@ func (c etcdServers) dial() storeLog { return dialEtcd(c.endpoints(c.newLinks())
 // endpoints returns URLs that lead to the servers through the links, one link per server.
 func (c etcdServers) endpoints(links []*link) (urls []string) {
 	for i, s := range c.servers {
-		urls = append(urls, "http://"+must.Get(c.network.forward(links[i], s.clients)))
+		urls = append(urls, "http://"+try.Get(c.network.forward(links[i], s.clients)))
 	}
 	return urls
 }
@@ -138,15 +138,15 @@ func free() string {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
-		must.OK(err)
-		must.OK(l.Close())
+		try.OK(err)
+		try.OK(l.Close())
 		return l.Addr().String()
 	}
 }
 
 // dialEtcd connects to the log of etcd servers.
 func dialEtcd(urls []string) storeLog {
-	return etcdLog{must.Get(clientv3.New(clientv3.Config{
+	return etcdLog{try.Get(clientv3.New(clientv3.Config{
 		Endpoints: urls, Logger: zap.NewNop(), DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 3 * time.Second,

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/secret"
@@ -33,7 +33,7 @@ type insider struct {
 
 // victimBMC starts the BMC of a victim, of a machine that boots nothing.
 func victimBMC(i int) *bmctest.Redfish {
-	return must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
+	return try.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
 		Systems:     []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{fmt.Sprintf("52:54:00:ff:00:%02x", i)}}}},
 		Users:       map[string]secret.Text{bmctest.DefaultUser: secret.New(hiddenPassword)},
 		MaxSessions: maxSessions,
@@ -62,8 +62,8 @@ func (r *run) newInsiders() (all []*insider) {
 // enrollVictims creates the victims by requests of a client.
 func (r *run) enrollVictims(ctx context.Context, c *client) {
 	for i, v := range victims {
-		body := must.Get(v.body(r.bmcs[i].Addr))
-		must.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", string(body)), "create the %s", v.name)
+		body := try.Get(v.body(r.bmcs[i].Addr))
+		try.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", string(body)), "create the %s", v.name)
 	}
 }
 

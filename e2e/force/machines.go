@@ -23,8 +23,8 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/e2e/force/history"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -70,13 +70,13 @@ func (all *machines) start(dir string, nodes []string, conductors []*conductorPr
 	all.web = httptest.NewServer(mux)
 	for i, node := range nodes {
 		m := &machine{site: all, node: node, mac: fmt.Sprintf("52:54:00:00:%02x:%02x", i>>8, i&0xff)}
-		m.Machine = must.Get(agenttest.New(agenttest.Config{
+		m.Machine = try.Get(agenttest.New(agenttest.Config{
 			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat,
 			Inspection: true, Collect: hostileInventory, Version: "9.4.3" + hostileText, Steps: m.agentSteps(),
 			PowerOff: func() { _ = m.bmc.SetPower("1", "Off") },
 		}))
 		all.all = append(all.all, m)
-		m.bmc = must.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
+		m.bmc = try.Get(bmctest.NewRedfish(bmctest.RedfishConfig{
 			Systems:     []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{m.mac}}, OnPower: m.Power}},
 			MaxSessions: maxSessions,
 		}))
@@ -221,6 +221,6 @@ func (m *machines) enroll(ctx context.Context, c *client, i int) {
 		}},
 		{"/v1/ports", map[string]any{"node_uuid": one.node, "address": one.mac}},
 	} {
-		must.OKf(c.create(ctx, c.anyHost(), object.path, string(must.Get(json.Marshal(object.body)))), "create machine %d", i)
+		try.OKf(c.create(ctx, c.anyHost(), object.path, string(try.Get(json.Marshal(object.body)))), "create machine %d", i)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -77,7 +77,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
-	err = must.Catch(func() {
+	err = try.Catch(func() {
 		r := &run{config: c, table: states.Latest().Table(), progress: say, attacks: newAttackLog()}
 		result = r.execute(ctx, dir)
 	})
@@ -98,9 +98,9 @@ func (r *run) execute(ctx context.Context, dir string) figures {
 		ids = append(ids, nodeID(r.nodeCount+i))
 	}
 	r.machines = &machines{images: map[string][]byte{}}
-	defer must.Finally(r.machines.close)
+	defer try.Finally(r.machines.close)
 	r.machines.start(dir, ids, r.cluster.conductors)
-	defer must.Finally(func() error { return closeBMCs(r.bmcs) })
+	defer try.Finally(func() error { return closeBMCs(r.bmcs) })
 	for i := range victims {
 		r.bmcs = append(r.bmcs, victimBMC(i))
 	}
@@ -126,16 +126,16 @@ func (r *run) record(ctx context.Context) {
 	recording, stop := context.WithCancel(ctx)
 	recorded := make(chan error, 1)
 	go func() { recorded <- r.recorder.run(recording) }()
-	defer must.Finally(func() error {
+	defer try.Finally(func() error {
 		stop()
 		return errors.Join(<-recorded, log.Close())
 	})
 	r.populate(ctx)
 	r.load(ctx)
-	must.OK(ctx.Err())
+	try.OK(ctx.Err())
 	r.settle(ctx)
 	r.install(ctx)
-	must.OK(ctx.Err())
+	try.OK(ctx.Err())
 }
 
 // operators is the number of the first client that operates a machine.
@@ -157,10 +157,10 @@ func (r *run) populate(ctx context.Context) {
 	for i := range r.nodeCount {
 		id := nodeID(i)
 		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
-		must.OKf(c.create(ctx, c.hosts[i%len(c.hosts)], "/v1/nodes", body), "create node %d", i)
+		try.OKf(c.create(ctx, c.hosts[i%len(c.hosts)], "/v1/nodes", body), "create node %d", i)
 		r.nodes = append(r.nodes, id)
 	}
-	must.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", endlessFiles), "create the node whose file has no end")
+	try.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", endlessFiles), "create the node whose file has no end")
 	for i := range r.machines.all {
 		r.machines.enroll(ctx, c, i)
 	}
@@ -222,7 +222,7 @@ const stuck = 3 * time.Minute
 // not refused so far, and reads every node from every conductor. The check finds a node that does not become idle.
 func (r *run) settle(ctx context.Context) {
 	begin := time.Now()
-	must.OK(r.cluster.heal(ctx))
+	try.OK(r.cluster.heal(ctx))
 	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
 	all := slices.Concat(r.nodes, r.machines.nodes())
@@ -249,7 +249,7 @@ func (r *run) settle(ctx context.Context) {
 		c.limit = 0
 		for _, id := range all {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
-				must.Failf("%s does not answer for node %s after the end of all faults", host.name, id)
+				try.Failf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
 		}
 		c.http.CloseIdleConnections()
@@ -258,5 +258,5 @@ func (r *run) settle(ctx context.Context) {
 	again, cancelAgain := r.recorder.whileChanging(ctx, stuck)
 	defer cancelAgain()
 	_ = r.recorder.await(again, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(again) })
-	must.OK(ctx.Err())
+	try.OK(ctx.Err())
 }

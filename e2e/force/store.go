@@ -9,7 +9,7 @@ import (
 )
 
 // store is the store that the conductors of a history share. Its constructor gets the cluster, to which it adds its
-// servers and the links to them, so that faults are injected there. Its methods end by package must if they fail.
+// servers and the links to them, so that faults are injected there. Its methods end by package try if they fail.
 type store interface {
 	// start starts the servers, if the store has servers of its own.
 	start(ctx context.Context)

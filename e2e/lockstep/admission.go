@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -207,7 +207,7 @@ func objectOf(list string) (o conductor.Object) {
 }
 
 // into decodes columns into a record.
-func into(record any, from columns) { must.OK(json.Unmarshal(must.Get(json.Marshal(from)), record)) }
+func into(record any, from columns) { try.OK(json.Unmarshal(try.Get(json.Marshal(from)), record)) }
 
 // lockAtOnce makes Ironic answer that a node is locked without a retry.
 var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"}

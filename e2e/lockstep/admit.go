@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
@@ -53,14 +53,14 @@ func (a *admitting) newNode(ctx context.Context) {
 	}
 	body := maps.Clone(admissionTable.Objects[list])
 	body["node_uuid"] = a.uuid
-	must.Get(a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body)).want(http.StatusCreated, "create %s", list)
+	try.Get(a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body)).want(http.StatusCreated, "create %s", list)
 }
 
 // deleteNode deletes Ironic's node, if it has one, with its object: an instance has one node, and an address one port.
 func (a *admitting) deleteNode(ctx context.Context) {
 	if a.uuid != "" {
 		a.ironic.database.write(a.uuid, situation{at: a.ironic.inState(states.Enroll)}.columns())
-		must.Get(a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid)).want(http.StatusNoContent, "delete a node")
+		try.Get(a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid)).want(http.StatusNoContent, "delete a node")
 	}
 }
 
@@ -83,16 +83,16 @@ func (a *admitting) try(ctx context.Context, s situation, q request) {
 		if q.Body != nil {
 			content = json.RawMessage(strings.ReplaceAll(string(body), "NUMBER", fmt.Sprintf("%02x:%02x", a.number>>8, a.number&255)))
 		}
-		answer := must.Get(client.send(ctx, a.ironic.newest(), a.of.Method, path, content))
+		answer := try.Get(client.send(ctx, a.ironic.newest(), a.of.Method, path, content))
 		return answered(answer, uuid), answer.Status
 	}
 	want, status := send(a.ironic.Client, a.uuid)
-	n := must.Get(a.service.conductor.CreateNode(ctx, s.node()))
-	defer must.Finally(func() error { return a.service.forget(ctx, conductor.KindNode, n.UUID) })
+	n := try.Get(a.service.conductor.CreateNode(ctx, s.node()))
+	defer try.Finally(func() error { return a.service.forget(ctx, conductor.KindNode, n.UUID) })
 	if object != nil {
 		object.Meta().NodeUUID = n.UUID
-		must.Get(a.service.conductor.CreateObject(ctx, object))
-		defer must.Finally(func() error { return a.service.forget(ctx, object.Kind(), object.Meta().UUID) })
+		try.Get(a.service.conductor.CreateObject(ctx, object))
+		defer try.Finally(func() error { return a.service.forget(ctx, object.Kind(), object.Meta().UUID) })
 	}
 	got, _ := send(a.service.Client, n.UUID)
 	what := fmt.Sprintf("%s %s %s %v", a.of.Method, a.of.Path, body, s)

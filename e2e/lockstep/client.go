@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -40,7 +40,7 @@ type Answer struct {
 // want ends the check unless the answer has the wanted status. The text says what was requested.
 func (a Answer) want(status int, format string, args ...any) {
 	if a.Status != status {
-		must.Failf("lockstep: %s: %d %s", fmt.Sprintf(format, args...), a.Status, a.Fault)
+		try.Failf("lockstep: %s: %d %s", fmt.Sprintf(format, args...), a.Status, a.Fault)
 	}
 }
 

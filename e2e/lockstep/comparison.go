@@ -9,18 +9,18 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
 // A compare makes one comparison on an Ironic.
 type compare = func(context.Context, *Ironic) (Comparison, error)
 
-// named returns a comparison with a name. The function that makes it ends it by package must if it cannot go on.
+// named returns a comparison with a name. The function that makes it ends it by package try if it cannot go on.
 func named(name string, ask func(*Comparison, context.Context, *Ironic)) compare {
 	return func(ctx context.Context, i *Ironic) (c Comparison, err error) {
 		c.Name = name
-		err = must.Catch(func() { ask(&c, ctx, i) })
+		err = try.Catch(func() { ask(&c, ctx, i) })
 		return c, err
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -26,14 +26,14 @@ func (c *Comparison) creation(ctx context.Context, i *Ironic) {
 		return
 	}
 	_, answer, err := i.Client.Create(ctx, i.newest()+1, map[string]any{"driver": "fake-hardware"})
-	must.OK(err)
+	try.OK(err)
 	c.compare(answer.Status, http.StatusNotAcceptable, "a node created at %v", i.newest()+1)
 }
 
 // created creates a node.
 func (i *Ironic) created(ctx context.Context, v states.APIVersion, node map[string]any) Node {
 	n, answer, err := i.Client.Create(ctx, v, node)
-	must.OK(err)
+	try.OK(err)
 	answer.want(http.StatusCreated, "create a node at %v", v)
 	return n
 }
@@ -54,7 +54,7 @@ func (c *Comparison) display(ctx context.Context, i *Ironic) {
 				continue
 			}
 			node, answer, err := i.Client.Show(ctx, v, uuid)
-			must.OK(err)
+			try.OK(err)
 			c.compare(answer.Status, http.StatusOK, "status of a node in %v at %v", state, v)
 			c.compare(node.State, v.Show(state), "shown of a node in %v at %v", state, v)
 		}
@@ -73,7 +73,7 @@ func (c *Comparison) filter(ctx context.Context, i *Ironic) {
 	}
 	for state := range states.AllStates() {
 		for _, v := range []states.APIVersion{1, 2, minFilter - 1, minFilter, minFilter + 1, 38, 39, i.newest()} {
-			answer := must.Get(i.Client.List(ctx, v, state.String()))
+			answer := try.Get(i.Client.List(ctx, v, state.String()))
 			want := http.StatusOK
 			switch {
 			case v < minFilter:

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 	"errors"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -74,7 +74,7 @@ func (d *database) write(uuid string, set columns) row {
 // Wipe removes all records from Ironic's database, except its conductor's. No node
 // may have work.
 func (i *Ironic) Wipe() error {
-	return must.Catch(func() { i.database.ask(map[string]any{"wipe": true}, "remove all records") })
+	return try.Catch(func() { i.database.ask(map[string]any{"wipe": true}, "remove all records") })
 }
 
 // ask asks a question, whose answer may be without a row. The text says what for.
@@ -83,6 +83,6 @@ func (d *database) ask(question any, format string, args ...any) (r row) {
 	if err == nil && r.Error != "" {
 		err = errors.New(r.Error)
 	}
-	must.OKf(err, "lockstep: "+format, args...)
+	try.OKf(err, "lockstep: "+format, args...)
 	return r
 }

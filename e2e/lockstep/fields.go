@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -17,7 +17,7 @@ import (
 func (i *Ironic) nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) plan.Step {
 	policy := plan.Policy{MayDestroy: true, Retries: 1}
 	desired := plan.Desired{Goal: goal, Version: i.newest(), Policy: policy, Fields: fields}
-	return must.Get(plan.Next(i.table(), machine.Node{State: from}, desired))
+	return try.Get(plan.Next(i.table(), machine.Node{State: from}, desired))
 }
 
 // cleaning provides a node whose cleaning would fail, with automated cleaning on
@@ -40,7 +40,7 @@ func (i *Ironic) provideWith(ctx context.Context, s *scripted, off bool) *Differ
 	}
 	l.setOutcome(ctx, Fail)
 	l.requestAll(ctx, "provide")
-	must.OK(l.work(ctx, outcome))
+	try.OK(l.work(ctx, outcome))
 	return l.settle(ctx, fmt.Sprintf("provide with automated cleaning off: %v", off))
 }
 
@@ -54,8 +54,8 @@ func (l *life) setAutomatedClean(ctx context.Context, on bool) {
 func (l *life) requestAll(ctx context.Context, word string) {
 	v := l.ironic.newest()
 	l.ironic.request(ctx, v, l.uuid, word)
-	must.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
-	must.OK(l.machine.Request(ctx, word, v))
+	try.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
+	try.OK(l.machine.Request(ctx, word, v))
 }
 
 // updates updates the record of a node in every state, with and without maintenance, and compares the answers
@@ -69,7 +69,7 @@ func (c *Comparison) updates(ctx context.Context, i *Ironic) {
 			set["maintenance"] = maintenance
 			i.database.write(uuid, set)
 			for _, v := range []states.APIVersion{1, 38, 39, i.newest()} {
-				answer := must.Get(i.Client.Patch(ctx, v, uuid, "/extra/note", "text"))
+				answer := try.Get(i.Client.Patch(ctx, v, uuid, "/extra/note", "text"))
 				c.compare(answer.Status == http.StatusOK, i.table().CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
 			}
 		}

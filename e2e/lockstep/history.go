@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -46,8 +46,8 @@ const historyTimeout = 5 * time.Minute
 func (l *life) compareHistories(ctx context.Context, what string) *Difference {
 	deadline := time.Now().Add(historyTimeout)
 	return await(ctx, 10*time.Millisecond, func() (*Difference, bool) {
-		want := must.Get(l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid))
-		got := must.Get(l.service.Client.History(ctx, l.ironic.newest(), l.uuid))
+		want := try.Get(l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid))
+		got := try.Get(l.service.Client.History(ctx, l.ironic.newest(), l.uuid))
 		if slices.Equal(want, got) {
 			return nil, true
 		}
@@ -58,7 +58,7 @@ func (l *life) compareHistories(ctx context.Context, what string) *Difference {
 
 // await calls f until it reports true, and returns its value. It pauses between two calls.
 func await[T any](ctx context.Context, pause time.Duration, f func() (T, bool)) T {
-	return must.Get(sleep.Until(ctx, pause, func() (T, bool, error) {
+	return try.Get(sleep.Until(ctx, pause, func() (T, bool, error) {
 		value, done := f()
 		return value, done, nil
 	}))

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -111,7 +111,7 @@ func TestAPythonThatFailsIsAnError(t *testing.T) {
 
 func TestTheDatabaseRefusesUnknownNodesAndColumns(t *testing.T) {
 	i := start(t, Options{})
-	require.Error(t, must.Catch(func() { i.database.read("no such node") }))
+	require.Error(t, try.Catch(func() { i.database.read("no such node") }))
 	uuid := i.newNode(t.Context())
-	require.ErrorContains(t, must.Catch(func() { i.database.write(uuid, columns{"no_such_column": 1}) }), "no_such_column")
+	require.ErrorContains(t, try.Catch(func() { i.database.write(uuid, columns{"no_such_column": 1}) }), "no_such_column")
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -46,7 +46,7 @@ func (i *Ironic) beginLife(ctx context.Context, s *scripted, from states.State) 
 	uuid := i.nodeIn(ctx, at, nil)
 	s.newNode(ctx, uuid, "")
 	s.put(ctx, uuid, at)
-	m := must.Get(machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid}))
+	m := try.Get(machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid}))
 	return &life{ironic: i, service: s, uuid: uuid, machine: m, seen: []machine.Node{at}, compared: 1}
 }
 
@@ -64,7 +64,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if want, got := describe(answer), describeError(refused); want != got {
 		return &Difference{what, want, got}
 	}
-	got := must.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
+	got := try.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
 	if want, got := describe(answer), describe(got); want != got {
 		return &Difference{what + ", of ironstate's API", want, got}
 	}
@@ -80,7 +80,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 // decide returns the refusal of a request by package admission or the machine, nil if it is
 // accepted. The fields other than the state come from the record in ironstate.
 func (l *life) decide(ctx context.Context, word string, v states.APIVersion) error {
-	n := must.Get(l.service.conductor.Node(ctx, l.uuid))
+	n := try.Get(l.service.conductor.Node(ctx, l.uuid))
 	if _, refused := l.service.conductor.Rules().Provision(n.Fields(), word, v); refused != nil {
 		return refused
 	}
@@ -91,8 +91,8 @@ func (l *life) decide(ctx context.Context, word string, v states.APIVersion) err
 func (l *life) maintain(ctx context.Context, on bool) *Difference {
 	what := fmt.Sprintf("maintenance: %v", on)
 	l.setOutcome(ctx, Done)
-	want := describe(must.Get(l.ironic.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
-	got := describe(must.Get(l.service.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
+	want := describe(try.Get(l.ironic.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
+	got := describe(try.Get(l.service.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
 	if want != got {
 		return &Difference{what + ", of ironstate's API", want, got}
 	}
@@ -107,9 +107,9 @@ func (l *life) call(ctx context.Context, outcome Outcome) *Difference {
 	from := l.machine.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
 	l.setOutcome(ctx, outcome)
-	answer := must.Get(l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid))
+	answer := try.Get(l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid))
 	if answer.Status >= http.StatusBadRequest {
-		must.Failf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
+		try.Failf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
 	if err := errors.Join(l.resume(ctx, outcome), l.service.call(ctx, l.uuid, outcome)); err != nil {
 		return &Difference{what, "accepted", err.Error()}
@@ -123,7 +123,7 @@ func (l *life) expire(ctx context.Context) *Difference {
 	from := l.machine.Node()
 	lastError, ok := from.TimedOut(age, machine.DefaultTimeouts())
 	if !ok {
-		must.Failf("lockstep: a node in %v does not time out", from.State)
+		try.Failf("lockstep: a node in %v does not time out", from.State)
 	}
 	if found := l.maintain(ctx, false); found != nil {
 		return found
@@ -204,7 +204,7 @@ func (l *life) settle(ctx context.Context, what string) *Difference {
 // compare compares the node in Ironic's API with the machine and with ironstate's API.
 func (l *life) compare(ctx context.Context, what string) *Difference {
 	shown, answer, err := l.ironic.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	must.OK(err)
+	try.OK(err)
 	want, got := describeNode(shown.Node), describeNode(l.machine.Node())
 	if answer.Status != http.StatusOK {
 		want = answer.Fault

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -75,20 +75,20 @@ func (total *Comparison) power(ctx context.Context, i *Ironic) {
 		})
 	}
 	lives.Wait()
-	must.OK(failed)
+	try.OK(failed)
 }
 
 // livePower runs one life on both systems.
 func (c *Comparison) livePower(ctx context.Context, i *Ironic, life powerLife) {
 	theirs := newBMC(ctx, "on")
-	defer must.Finally(theirs.Close)
+	defer try.Finally(theirs.Close)
 	ours := newBMC(ctx, "on")
-	defer must.Finally(ours.Close)
+	defer try.Finally(ours.Close)
 	ironic, ironstate := i.newIronicPower(ctx, life, theirs), newIronstatePower(life, ours)
 	what := life.Name
 	for _, event := range life.Events {
 		what += ", " + event
-		must.OK(errors.Join(powerEvents[event](ctx, theirs), powerEvents[event](ctx, ours)))
+		try.OK(errors.Join(powerEvents[event](ctx, theirs), powerEvents[event](ctx, ours)))
 		ironstateView := ironstate.rounds(ctx)
 		ironicView := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
 		c.compare(ironicView, ironstateView, "%s", what)
@@ -181,7 +181,7 @@ func (p *ironstatePower) rounds(ctx context.Context) powerView {
 		p.record, p.recovering = record, action.Failures
 	}
 	p.sync(ctx)
-	must.OK(ctx.Err())
+	try.OK(ctx.Err())
 	r := p.record
 	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}
 }
@@ -260,7 +260,7 @@ func (i *Ironic) requestPower(ctx context.Context, uuid string, at machine.Node,
 	set := columnsOf(at)
 	set["power_state"] = power
 	i.database.write(uuid, set)
-	answer := must.Get(i.Client.Power(ctx, i.newest(), uuid, target))
+	answer := try.Get(i.Client.Power(ctx, i.newest(), uuid, target))
 	return await(ctx, 2*time.Millisecond, func() (string, bool) {
 		r := i.database.read(uuid)
 		return fmt.Sprintf("%d, then %v", answer.Status, r.Power), r.Reservation == "" && r.TargetPower == states.NoPower
@@ -276,9 +276,9 @@ func requestPower(state states.State, power, target states.Power) string {
 	if errors.As(err, &refused) {
 		return fmt.Sprintf("%d, then %v", http.StatusBadRequest, r.Power)
 	}
-	must.OK(err)
+	try.OK(err)
 	reading := powersync.Reading{Power: power}
-	asked := must.Get(powersync.DecideRequest(target, reading))
+	asked := try.Get(powersync.DecideRequest(target, reading))
 	if asked != states.NoPower {
 		reading.Power = asked.Target()
 	}

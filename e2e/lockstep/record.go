@@ -11,7 +11,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // normalizers has the fields of a node that are not compared as they are. A nil function
@@ -65,7 +65,7 @@ func changed(change func(map[string]any)) func(any) any {
 func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) *Difference {
 	l.service.settle(ctx, l.uuid)
 	_, ironstate, err := l.service.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	must.OK(err)
+	try.OK(err)
 	if ironstate.Status != ironic.Status {
 		return &Difference{what + ", of ironstate's API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ironstate.Status, ironstate.Fault)}
 	}
@@ -103,8 +103,8 @@ func (l *life) compareMoves(what string) *Difference {
 // of them has, or "" if there is none.
 func differingField(ironic, ironstate []byte) string {
 	var want, got map[string]any
-	must.OKf(json.Unmarshal(ironic, &want), "lockstep: ironic's node")
-	must.OKf(json.Unmarshal(ironstate, &got), "lockstep: ironstate's node")
+	try.OKf(json.Unmarshal(ironic, &want), "lockstep: ironic's node")
+	try.OKf(json.Unmarshal(ironstate, &got), "lockstep: ironstate's node")
 	all := maps.Clone(want)
 	maps.Copy(all, got)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

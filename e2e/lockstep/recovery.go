@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -27,17 +27,17 @@ func (c *Comparison) recovery(ctx context.Context, i *Ironic) {
 			nodes[i.nodeIn(ctx, n.Node, n.columns())] = n
 		}
 	}
-	must.OK(i.Restart(ctx))
+	try.OK(i.Restart(ctx))
 	s := startScripted(ctx, i.Series)
 	defer s.Close()
 	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
 		shown, answer, err := i.Client.Show(ctx, i.newest(), uuid)
-		must.OK(err)
+		try.OK(err)
 		answer.want(http.StatusOK, "node %s after a restart", uuid)
 		n := nodes[uuid]
 		got := n.Node
 		if lastError, ok := got.Orphaned(i.table()); ok {
-			got = must.Get(got.Report(i.table(), states.EventFail, lastError))
+			got = try.Get(got.Report(i.table(), states.EventFail, lastError))
 		}
 		if n.power == states.NoPower {
 			c.compare(describeNode(shown.Node), describeNode(got), "%v", n)
@@ -69,7 +69,7 @@ func (c *Comparison) takeOver(ctx context.Context, i *Ironic) {
 		})
 		c.compareLost(ctx, i, s, uuid, n)
 		got, _, err := s.Client.Show(ctx, i.newest(), uuid)
-		must.OK(err)
+		try.OK(err)
 		describe := func(n machine.Node, maintenance bool, fault string) string {
 			return fmt.Sprintf("%s, maintenance %v, fault %q", describeNode(n), maintenance, fault)
 		}

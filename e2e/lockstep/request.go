@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -105,7 +105,7 @@ func (c *Comparison) requestsIn(ctx context.Context, i *Ironic, s *scripted, nod
 				s.put(ctx, node, i.inState(state))
 			}
 			answer := i.request(ctx, v, node, word)
-			got := must.Get(s.Client.Provision(ctx, v, node, i.bodyFor(word)))
+			got := try.Get(s.Client.Provision(ctx, v, node, i.bodyFor(word)))
 			moved = answer.Status == http.StatusAccepted || got.Status == http.StatusAccepted
 			_, err := i.table().Request(state, word, v)
 			c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
@@ -123,7 +123,7 @@ func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word st
 // whileReserved sends a request again until the node is not reserved, and returns the last answer.
 func whileReserved(ctx context.Context, send func() (Answer, error)) Answer {
 	return await(ctx, 10*time.Millisecond, func() (Answer, bool) {
-		answer := must.Get(send())
+		answer := try.Get(send())
 		return answer, answer.Status != http.StatusConflict
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -70,7 +70,7 @@ func startScripted(ctx context.Context, series states.Series) *scripted {
 		series: series, store: &conductor.Memory{},
 		moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{},
 	}
-	s.Service = must.Get(Serve(ctx, conductor.Config{
+	s.Service = try.Get(Serve(ctx, conductor.Config{
 		OnTransition: s.moved,
 		Store:        s.store, Table: series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: series}}},
@@ -134,12 +134,12 @@ const elsewhere = "elsewhere"
 
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
 func (s *scripted) newNode(ctx context.Context, uuid, group string) {
-	must.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll})))
+	try.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll})))
 }
 
 // lose creates a node as its holder left it, which has died.
 func (s *scripted) lose(ctx context.Context, uuid string, n lostNode) {
-	must.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{
+	try.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{
 		UUID: uuid, ProvisionState: n.State, TargetProvisionState: n.Target, TargetPower: n.power,
 		Reservation: n.holder, Claim: "a process that has died",
 	})))
@@ -171,12 +171,12 @@ func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string)
 // put sets the state, target and last error of a node, and removes all traces of earlier
 // work. The conductor lets no client set the state: put writes it to the store. The update that follows reads it there.
 func (s *scripted) put(ctx context.Context, uuid string, at machine.Node) {
-	r := must.Get(s.store.Get(ctx, conductor.KindNode, uuid))
+	r := try.Get(s.store.Get(ctx, conductor.KindNode, uuid))
 	var n map[string]any
-	must.OK(json.Unmarshal(r.Value, &n))
+	try.OK(json.Unmarshal(r.Value, &n))
 	n["provision_state"], n["target_provision_state"] = at.State, at.Target
-	r.Value = must.Get(json.Marshal(n))
-	must.Get(s.store.Update(ctx, r))
+	r.Value = try.Get(json.Marshal(n))
+	try.Get(s.store.Update(ctx, r))
 	s.update(ctx, uuid, func(n *conductor.Node) {
 		n.LastError = at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
@@ -187,7 +187,7 @@ func (s *scripted) put(ctx context.Context, uuid string, at machine.Node) {
 
 // update changes a node.
 func (s *scripted) update(ctx context.Context, uuid string, change func(*conductor.Node)) {
-	must.Get(s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error { change(n); return nil }))
+	try.Get(s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error { change(n); return nil }))
 }
 
 // call is the call-back for which a node waits. It ends an inspection or a rescue by
@@ -207,7 +207,7 @@ func (s *scripted) call(ctx context.Context, uuid string, outcome Outcome) error
 // settle waits until a node is not reserved and has no work, and its transitions were recorded.
 func (s *scripted) settle(ctx context.Context, uuid string) {
 	await(ctx, time.Millisecond, func() (*conductor.Node, bool) {
-		n := must.Get(s.conductor.Node(ctx, uuid))
+		n := try.Get(s.conductor.Node(ctx, uuid))
 		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) && s.toldAll(n)
 	})
 }

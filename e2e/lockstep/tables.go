@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -32,10 +32,10 @@ type question struct {
 // tables applies every event in every state to Ironic's own state machine, with
 // the task manager that stores the result, and compares with [machine.Node.Apply].
 func (c *Comparison) tables(ctx context.Context, i *Ironic) {
-	ironic := must.Get(startPython(i.Installation, machineProgram))
-	defer must.Finally(ironic.close)
+	ironic := try.Get(startPython(i.Installation, machineProgram))
+	defer try.Finally(ironic.close)
 	for state := range states.AllStates() {
-		must.OK(ctx.Err())
+		try.OK(ctx.Err())
 		questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
 		want := askTables(ironic, questions)
 		for n, q := range questions {
@@ -49,8 +49,8 @@ func (c *Comparison) tables(ctx context.Context, i *Ironic) {
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
 func (c *Comparison) steps(_ context.Context, i *Ironic) {
-	ironic := must.Get(startPython(i.Installation, machineProgram))
-	defer must.Finally(ironic.close)
+	ironic := try.Get(startPython(i.Installation, machineProgram))
+	defer try.Finally(ironic.close)
 	for _, q := range []struct {
 		what  string
 		from  states.State
@@ -62,7 +62,7 @@ func (c *Comparison) steps(_ context.Context, i *Ironic) {
 		for _, target := range []states.State{states.Available, states.Manageable} {
 			at := machine.Node{State: q.from, Target: target}
 			want := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
-			got := must.Get(at.Report(i.table(), q.event, ""))
+			got := try.Get(at.Report(i.table(), q.event, ""))
 			describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
 			c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
 		}
@@ -109,15 +109,15 @@ func askTables(ironic *python, questions []question) []applied {
 		}
 	}
 	var answers []*[4]string
-	must.OK(ironic.ask(inputs, &answers))
+	try.OK(ironic.ask(inputs, &answers))
 	results := make([]applied, len(answers))
 	for n, a := range answers {
 		if a == nil {
 			continue
 		}
-		results[n] = applied{machine.Node{State: must.Get(states.Parse(a[0])), LastError: a[2]}, a[3]}
+		results[n] = applied{machine.Node{State: try.Get(states.Parse(a[0])), LastError: a[2]}, a[3]}
 		if a[1] != "" {
-			results[n].Target = must.Get(states.Parse(a[1]))
+			results[n].Target = try.Get(states.Parse(a[1]))
 		}
 	}
 	return results

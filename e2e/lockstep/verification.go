@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -44,7 +44,7 @@ func (c *Comparison) verification(ctx context.Context, i *Ironic) {
 // verifyBoth verifies a BMC with both systems and describes the node in each of them.
 func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (want, got string) {
 	server := newBMC(ctx, power)
-	defer must.Finally(server.Close)
+	defer try.Finally(server.Close)
 	return i.verified(ctx, server, secret), verified(ctx, i.Installation, server, secret)
 }
 
@@ -53,7 +53,7 @@ func newBMC(ctx context.Context, power string) *bmctest.IPMI {
 	if errors.Is(err, exec.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
-	must.OK(err)
+	try.OK(err)
 	return server
 }
 
@@ -65,7 +65,7 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 	}
 	return await(ctx, 100*time.Millisecond, func() (string, bool) {
 		node, _, err := i.Client.Show(ctx, i.newest(), uuid)
-		must.OK(err)
+		try.OK(err)
 		return fmt.Sprintf("%s, %v", describeNode(node.Node), node.Power), node.State != states.Verifying && node.Reservation == ""
 	})
 }
@@ -86,8 +86,8 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 
 // verified describes a node after [verify.Manage] has verified it.
 func verified(ctx context.Context, i Installation, server *bmctest.IPMI, word string) string {
-	m := must.Get(machine.New(machine.Config{Table: i.table(), Node: machine.Node{State: i.newest().InitialState()}}))
-	v := must.Get(bmc.New(bmc.Config{
+	m := try.Get(machine.New(machine.Config{Table: i.table(), Node: machine.Node{State: i.newest().InitialState()}}))
+	v := try.Get(bmc.New(bmc.Config{
 		Host:        server.Host,
 		IPMIPort:    server.Port,
 		User:        user,
@@ -98,7 +98,7 @@ func verified(ctx context.Context, i Installation, server *bmctest.IPMI, word st
 	}))
 	power, err := verify.Manage(ctx, m, v)
 	if (err == nil) != (m.Node().LastError == "") {
-		must.Failf("lockstep: the error %w and the last error %q do not fit", err, m.Node().LastError)
+		try.Failf("lockstep: the error %w and the last error %q do not fit", err, m.Node().LastError)
 	}
 	return fmt.Sprintf("%s, %v", describeNode(m.Node()), power)
 }

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // mutant is one change of one file. Its String has no line number, so that the name
@@ -61,9 +61,9 @@ func (m mutant) String() string {
 func sources(root string, folders ...string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, folder := range folders {
-		for _, name := range must.Get(filepath.Glob(filepath.Join(root, folder, "*.go"))) {
+		for _, name := range try.Get(filepath.Glob(filepath.Join(root, folder, "*.go"))) {
 			if !strings.HasSuffix(name, "_test.go") {
-				files[path.Join(folder, filepath.Base(name))] = must.Get(os.ReadFile(name))
+				files[path.Join(folder, filepath.Base(name))] = try.Get(os.ReadFile(name))
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func sources(root string, folders ...string) map[string][]byte {
 // findIn returns the mutants of files, in the order of the file names and of the code.
 func findIn(files map[string][]byte) (all []mutant) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		all = append(all, must.Get(findInFile(name, files[name]))...)
+		all = append(all, try.Get(findInFile(name, files[name]))...)
 	}
 	return all
 }

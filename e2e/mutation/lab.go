@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // outcome is the result of a mutant's tests.
@@ -57,7 +57,7 @@ func newLab(ctx context.Context, root string, targets []target, workers int) (_ 
 	group.SetLimit(workers)
 	for i, t := range targets {
 		group.Go(func() error {
-			return must.Catch(func() { suites[i] = l.newSuite(ctx, t, fmt.Sprint("suite", i)) })
+			return try.Catch(func() { suites[i] = l.newSuite(ctx, t, fmt.Sprint("suite", i)) })
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -138,7 +138,7 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 			continue
 		}
 		changed := *b
-		err := must.Catch(func() { changed.file = l.build(ctx, b.folder, name, files) })
+		err := try.Catch(func() { changed.file = l.build(ctx, b.folder, name, files) })
 		var failed *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
@@ -164,19 +164,19 @@ func (m mutant) apply(source []byte) []byte {
 // originals, and returns the path of the binary.
 func (l *lab) build(ctx context.Context, folder, name string, files map[string][]byte) string {
 	name = filepath.Join(l.scratch, name)
-	must.OK(os.MkdirAll(name, 0o755))
+	try.OK(os.MkdirAll(name, 0o755))
 	replace := map[string]string{}
 	for file, text := range files {
 		to := filepath.Join(name, strings.ReplaceAll(file, "/", "_"))
 		replace[filepath.Join(l.root, filepath.FromSlash(file))] = to
-		must.OK(os.WriteFile(to, text, 0o644))
+		try.OK(os.WriteFile(to, text, 0o644))
 	}
 	overlay, binary := filepath.Join(name, "overlay.json"), filepath.Join(name, strings.ReplaceAll(folder, "/", "_")+".test")
-	must.OK(os.WriteFile(overlay, must.Get(json.Marshal(map[string]any{"Replace": replace})), 0o644))
+	try.OK(os.WriteFile(overlay, try.Get(json.Marshal(map[string]any{"Replace": replace})), 0o644))
 	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./"+folder)
 	command.Dir = l.root
 	if output, err := command.CombinedOutput(); err != nil {
-		must.Failf("%w\n%s", err, output)
+		try.Failf("%w\n%s", err, output)
 	}
 	return binary
 }

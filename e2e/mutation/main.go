@@ -28,8 +28,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func main() { program.Main("mutation", run) }
@@ -182,7 +182,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 
 // findAll returns the mutants of packages.
 func findAll(root string, targets []target) (all []mutant, err error) {
-	err = must.Catch(func() {
+	err = try.Catch(func() {
 		for _, t := range targets {
 			all = append(all, findIn(sources(root, t.code...))...)
 		}

@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // suite is a target with its mutants, and the test binaries that hold them.
@@ -61,7 +61,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) *suite {
 	}
 	changed := map[string][]byte{}
 	for file, source := range files {
-		changed[file] = must.Get(instrument(source, byFile[file], mutants))
+		changed[file] = try.Get(instrument(source, byFile[file], mutants))
 	}
 	for _, folder := range t.code {
 		changed[path.Join(folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(folder), len(mutants)+1)
@@ -69,7 +69,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) *suite {
 	for _, tests := range t.tests {
 		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{},
 			killers: &killers{}}
-		must.Within(fmt.Sprintf("the tests of %s without a mutant", tests.folder), func() {
+		try.Within(fmt.Sprintf("the tests of %s without a mutant", tests.folder), func() {
 			b.file = l.build(ctx, tests.folder, name, changed)
 			b.observe(ctx, filepath.Join(l.scratch, name, "reached"))
 		})
@@ -85,19 +85,19 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) *suite {
 
 // observe runs each test separately and fills in b.all.
 func (b *binary) observe(ctx context.Context, reached string) {
-	list := must.Get(exec.CommandContext(ctx, b.file, "-test.list", "^(Test|Example|Fuzz)").Output())
-	skip := must.Get(regexp.Compile(cmp.Or(b.skip, "^$")))
+	list := try.Get(exec.CommandContext(ctx, b.file, "-test.list", "^(Test|Example|Fuzz)").Output())
+	skip := try.Get(regexp.Compile(cmp.Or(b.skip, "^$")))
 	for _, name := range strings.Fields(string(list)) {
 		if skip.MatchString(name) {
 			continue
 		}
-		must.OK(os.WriteFile(reached, nil, 0o644))
+		try.OK(os.WriteFile(reached, nil, 0o644))
 		start := time.Now()
 		if output, err := b.run(ctx, []test{{name: name}}, 10*time.Minute, reachName+"="+reached); err != nil {
-			must.Failf("%s: %w\n%s", name, err, output)
+			try.Failf("%s: %w\n%s", name, err, output)
 		}
 		t := test{name: name, took: time.Since(start), reaches: map[string]bool{}}
-		for _, number := range strings.Fields(string(must.Get(os.ReadFile(reached)))) {
+		for _, number := range strings.Fields(string(try.Get(os.ReadFile(reached)))) {
 			t.reaches[number] = true
 		}
 		b.all = append(b.all, t)

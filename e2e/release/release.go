@@ -20,7 +20,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // release clones the repository into dir, commits the texts of the release and the release, and tags its modules. It
@@ -32,13 +32,13 @@ func release(ctx context.Context, repository, version, dir string) (tags []strin
 	if semver.Compare(version, "v2.0.0-0") >= 0 {
 		return nil, fmt.Errorf("version %s: a major version above 1 needs other module paths", version)
 	}
-	err = must.Catch(func() {
-		repository, dir := must.Get(filepath.Abs(repository)), must.Get(filepath.Abs(dir))
+	err = try.Catch(func() {
+		repository, dir := try.Get(filepath.Abs(repository)), try.Get(filepath.Abs(dir))
 		// git clone refuses a folder that is not empty.
-		head := must.Get(command(ctx, repository, nil, "git", "rev-parse", "HEAD"))
-		must.Get(command(ctx, repository, nil, "git", "clone", "--quiet", "--no-checkout", "--no-tags", repository, dir))
-		must.Get(command(ctx, dir, nil, "git", "checkout", "--quiet", "-B", "main", strings.TrimSpace(head)))
-		must.OK(writeTexts(ctx, dir, version, time.Now().UTC()))
+		head := try.Get(command(ctx, repository, nil, "git", "rev-parse", "HEAD"))
+		try.Get(command(ctx, repository, nil, "git", "clone", "--quiet", "--no-checkout", "--no-tags", repository, dir))
+		try.Get(command(ctx, dir, nil, "git", "checkout", "--quiet", "-B", "main", strings.TrimSpace(head)))
+		try.OK(writeTexts(ctx, dir, version, time.Now().UTC()))
 		tags = tag(ctx, dir, version)
 	})
 	return tags, err
@@ -48,11 +48,11 @@ func release(ctx context.Context, repository, version, dir string) (tags []strin
 // hashes of the modules that it requires. The go command computes them from a first tag,
 // which moves to the release commit when all modules are done.
 func tag(ctx context.Context, dir, version string) (tags []string) {
-	git := func(args ...string) string { return must.Get(command(ctx, dir, nil, "git", args...)) }
+	git := func(args ...string) string { return try.Get(command(ctx, dir, nil, "git", args...)) }
 	base := git("rev-parse", "HEAD")
-	all := must.Get(readModules(dir, strings.Fields(git("ls-files", "go.mod", "*/go.mod", ":!:.ci"))))
-	public := must.Get(published(all))
-	cache := must.Get(os.MkdirTemp("", "release"))
+	all := try.Get(readModules(dir, strings.Fields(git("ls-files", "go.mod", "*/go.mod", ":!:.ci"))))
+	public := try.Get(published(all))
+	cache := try.Get(os.MkdirTemp("", "release"))
 	defer os.RemoveAll(cache)
 
 	root := all[slices.IndexFunc(all, func(u goModule) bool { return u.folder == "." })].path()
@@ -84,28 +84,28 @@ func tag(ctx context.Context, dir, version string) (tags []string) {
 
 // write writes the go.mod of a module with pinned versions, and adds hashes to its go.sum.
 func write(dir string, u goModule, all []goModule, version string, required []sums, published bool) {
-	must.OK(u.pin(all, version, published))
+	try.OK(u.pin(all, version, published))
 	folder := filepath.Join(dir, u.folder)
-	must.OK(os.WriteFile(filepath.Join(folder, "go.mod"), modfile.Format(u.file.Syntax), 0o644))
+	try.OK(os.WriteFile(filepath.Join(folder, "go.mod"), modfile.Format(u.file.Syntax), 0o644))
 	if len(required) == 0 {
 		return
 	}
 	name := filepath.Join(folder, "go.sum")
 	old, err := os.ReadFile(name)
 	if !errors.Is(err, fs.ErrNotExist) {
-		must.OK(err)
+		try.OK(err)
 	}
 	added, err := addSums(string(old), required)
-	must.OKf(err, "%s", name)
-	must.OK(os.WriteFile(name, []byte(added), 0o644))
+	try.OKf(err, "%s", name)
+	try.OK(os.WriteFile(name, []byte(added), 0o644))
 }
 
 // download has the go command fetch a module from the tags in dir, and returns its hashes.
 func download(ctx context.Context, dir, cache, root, modulePath, version string) (s sums) {
 	env := append(fetchFrom(dir, root), "GOWORK=off", "GOFLAGS=-modcacherw", "GOPRIVATE=*", "GOPROXY=direct",
 		"GOMODCACHE="+filepath.Join(cache, "mod"))
-	out := must.Get(command(ctx, cache, env, "go", "mod", "download", "-json", modulePath+"@"+version))
-	must.OKf(json.Unmarshal([]byte(out), &s), "go mod download %s", modulePath)
+	out := try.Get(command(ctx, cache, env, "go", "mod", "download", "-json", modulePath+"@"+version))
+	try.OKf(json.Unmarshal([]byte(out), &s), "go mod download %s", modulePath)
 	return s
 }
 

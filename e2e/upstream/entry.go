@@ -14,7 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // document is states/testdata/series.json.
@@ -72,19 +72,19 @@ var sources = []string{
 // readEntry reads a version of Ironic: a revision of a repository or, if the revision is
 // empty, the files of a folder.
 func readEntry(ctx context.Context, dir, revision string) (e entry, err error) {
-	err = must.Catch(func() {
+	err = try.Catch(func() {
 		texts := make(map[string]string)
 		for _, name := range sources {
-			if text := must.Get(source(ctx, dir, revision, name)); text != "" {
+			if text := try.Get(source(ctx, dir, revision, name)); text != "" {
 				texts[name] = text
 			}
 		}
 		if texts[sources[0]] == "" {
-			must.Failf("%s at revision %q has no %s", dir, revision, sources[0])
+			try.Failf("%s at revision %q has no %s", dir, revision, sources[0])
 		}
-		out := must.Get(command(ctx, must.Get(json.Marshal(texts)), "python3", "-c", reader))
+		out := try.Get(command(ctx, try.Get(json.Marshal(texts)), "python3", "-c", reader))
 		e.Tag = revision
-		must.OKf(json.Unmarshal(out, &e), "facts of Ironic %s", revision)
+		try.OKf(json.Unmarshal(out, &e), "facts of Ironic %s", revision)
 	})
 	return e, err
 }

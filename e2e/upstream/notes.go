@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -141,18 +141,18 @@ func parseNote(line string) (note, error) {
 // listNotes prints a line for each note of a clone that has no row, with the series that has it first, and one for each
 // row without a note.
 func listNotes(ctx context.Context, dir string, p project, out io.Writer) error {
-	return must.Catch(func() {
-		rows := must.Get(readNotes(p.file))
+	return try.Catch(func() {
+		rows := try.Get(readNotes(p.file))
 		names := map[string][]string{}
 		for s := range states.AllSeries() {
 			if release := p.last(s.String()); release != "" && s > states.Antelope {
 				var err error
 				if names[s.String()], err = notesOf(ctx, dir, release); !errors.Is(err, errNoRevision) { // the clone may be older
-					must.OK(err)
+					try.OK(err)
 				}
 			}
 		}
-		newest, base := must.Get(notesOf(ctx, dir, "HEAD")), must.Get(notesOf(ctx, dir, p.base))
+		newest, base := try.Get(notesOf(ctx, dir, "HEAD")), try.Get(notesOf(ctx, dir, p.base))
 		for _, line := range lacking(rows, newest, base, names) {
 			fmt.Fprintln(out, line)
 		}
@@ -256,8 +256,8 @@ func replaceTable(text []byte, table string) ([]byte, error) {
 
 // writeMissing writes the table into the reference.
 func writeMissing() error {
-	return must.Catch(func() {
-		text := must.Get(replaceTable(must.Get(os.ReadFile(reference)), must.Get(missingTable())))
-		must.OK(os.WriteFile(reference, text, 0o644))
+	return try.Catch(func() {
+		text := try.Get(replaceTable(try.Get(os.ReadFile(reference)), try.Get(missingTable())))
+		try.OK(os.WriteFile(reference, text, 0o644))
 	})
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -43,7 +43,7 @@ var discs = []string{"Cd", "UsbCd", "CD/DVD"}
 func deploy(ctx context.Context, _ *bmc.Driver, t *tree) string {
 	ctx, cancel := context.WithTimeout(ctx, deployLimit)
 	defer cancel()
-	folder := must.Get(os.MkdirTemp("", "vendors"))
+	folder := try.Get(os.MkdirTemp("", "vendors"))
 	defer func() { _ = os.RemoveAll(folder) }()
 	image := agenttest.Image(3<<20, 7)
 	var handler http.Handler
@@ -57,13 +57,13 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) string {
 		}
 	}))
 	defer web.Close()
-	machine := must.Get(agenttest.New(agenttest.Config{
+	machine := try.Get(agenttest.New(agenttest.Config{
 		API: web.URL, MACs: []string{mac}, DiskSize: 80 << 20, PowerOff: t.powerOff,
 		Boots: func(_ context.Context, source, image string) (string, bool) {
 			return "", image != "" && slices.Contains(discs, source)
 		},
 	}))
-	defer must.Finally(machine.Close)
+	defer try.Finally(machine.Close)
 	t.watch(machine.Power)
 	defer t.watch(nil)
 
@@ -77,27 +77,27 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) string {
 		stop()
 		<-ended
 	}()
-	must.OK(c.Ready(ctx))
+	try.OK(c.Ready(ctx))
 	request(ctx, c, t, web.URL, folder, image)
-	if err := must.Catch(func() { deployed(ctx, c) }); err != nil { // without the address
-		must.Failf("%s", strings.ReplaceAll(err.Error(), "redfish "+t.server.Listener.Addr().String()+": ", ""))
+	if err := try.Catch(func() { deployed(ctx, c) }); err != nil { // without the address
+		try.Failf("%s", strings.ReplaceAll(err.Error(), "redfish "+t.server.Listener.Addr().String()+": ", ""))
 	}
 	for machine.Running() != "disk" {
-		must.OKf(wait(ctx), "the machine runs %q, and not its disk", machine.Running())
+		try.OKf(wait(ctx), "the machine runs %q, and not its disk", machine.Running())
 	}
-	if !bytes.Equal(must.Get(os.ReadFile(machine.Disk))[512:len(image)], image[512:]) {
-		must.Failf("the image is not on the disk")
+	if !bytes.Equal(try.Get(os.ReadFile(machine.Disk))[512:len(image)], image[512:]) {
+		try.Failf("the image is not on the disk")
 	}
 	if t.inserted() != "" {
-		must.Failf("%s is still inserted", t.inserted())
+		try.Failf("%s is still inserted", t.inserted())
 	}
 	return "yes"
 }
 
 // newConductor returns a conductor of Redfish nodes and a function that closes its connections.
 func newConductor() (*conductor.Conductor, func()) {
-	redfish := must.Get(hardware.NewRedfish(hardware.Config{Client: must.Get(images.NewClient("127.0.0.1"))}))
-	c := must.Get(conductor.New(conductor.Config{
+	redfish := try.Get(hardware.NewRedfish(hardware.Config{Client: try.Get(images.NewClient("127.0.0.1"))}))
+	c := try.Get(conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "vendors", Hardware: map[string]conductor.Hardware{"redfish": redfish},
 		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond, LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
 		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
@@ -110,8 +110,8 @@ func newConductor() (*conductor.Conductor, func()) {
 func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder string, image []byte) {
 	authority := filepath.Join(folder, "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.server.Certificate().Raw})
-	must.OK(os.WriteFile(authority, text, 0o600))
-	must.Get(c.CreateNode(ctx, &conductor.Node{
+	try.OK(os.WriteFile(authority, text, 0o600))
+	try.Get(c.CreateNode(ctx, &conductor.Node{
 		UUID: nodeUUID, Driver: "redfish", ProvisionState: states.Available,
 		Interfaces: map[string]string{"boot": "redfish-virtual-media", "deploy": "direct"},
 		DriverInfo: map[string]any{
@@ -123,22 +123,22 @@ func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder s
 			"image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(image)),
 		},
 	}))
-	must.Get(c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}))
-	must.OK(c.Provision(ctx, nodeUUID, conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()}))
+	try.Get(c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}))
+	try.OK(c.Provision(ctx, nodeUUID, conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()}))
 }
 
 // deployed waits for the end of the deployment. The error is the node's, if it has failed.
 func deployed(ctx context.Context, c *conductor.Conductor) {
 	for {
-		n := must.Get(c.Node(ctx, nodeUUID))
+		n := try.Get(c.Node(ctx, nodeUUID))
 		switch {
 		case n.Reservation == "" && n.ProvisionState == states.Active:
 			return
 		case n.Reservation == "" && n.CleanUp == nil && n.ProvisionState == states.DeployFail:
 			failed, _, _ := strings.Cut(n.LastError, ". Also failed to clean up")
-			must.Failf("%s", strings.TrimSuffix(failed, "."))
+			try.Failf("%s", strings.TrimSuffix(failed, "."))
 		}
-		must.OKf(wait(ctx), "the node is in %q", n.ProvisionState)
+		try.OKf(wait(ctx), "the node is in %q", n.ProvisionState)
 	}
 }
 

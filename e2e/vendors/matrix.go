@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -21,16 +21,16 @@ import (
 // has failed.
 var abilities = []struct {
 	name string
-	try  func(context.Context, *bmc.Driver, *tree) string // ends by package must if it fails
+	try  func(context.Context, *bmc.Driver, *tree) string // ends by package try if it fails
 }{
 	{"verify", func(ctx context.Context, _ *bmc.Driver, t *tree) string {
-		return must.Get(must.Get(bmc.New(t.config())).Verify(ctx)).String()
+		return try.Get(try.Get(bmc.New(t.config())).Verify(ctx)).String()
 	}},
 	{"power", func(ctx context.Context, d *bmc.Driver, t *tree) string {
 		for _, power := range []states.Power{states.PowerOff, states.PowerOn, states.PowerRebooting} {
-			must.OK(d.SetPower(ctx, t.name, power))
-			if now := must.Get(d.PowerState(ctx, t.name)); now != power.Target() {
-				must.Failf("the machine is %q after %q", now, power)
+			try.OK(d.SetPower(ctx, t.name, power))
+			if now := try.Get(d.PowerState(ctx, t.name)); now != power.Target() {
+				try.Failf("the machine is %q after %q", now, power)
 			}
 		}
 		return "on, off, reboot"
@@ -41,16 +41,16 @@ var abilities = []struct {
 	{"boot from the network", boots("pxe", false)},
 	{"virtual CD", func(ctx context.Context, d *bmc.Driver, t *tree) string {
 		const image = "https://198.51.100.1/boot.iso"
-		must.OK(d.InsertMedia(ctx, t.name, "cdrom", image))
+		try.OK(d.InsertMedia(ctx, t.name, "cdrom", image))
 		has := func(s bmc.VirtualMedia) bool { return s.Inserted && s.Image == image }
 		slots, err := d.VirtualMedia(ctx, t.name)
 		if err != nil || !slices.ContainsFunc(slots, has) {
-			must.OK(errors.Join(fmt.Errorf("the image is in none of %+v", slots), err))
+			try.OK(errors.Join(fmt.Errorf("the image is in none of %+v", slots), err))
 		}
-		must.OK(d.EjectMedia(ctx, t.name, "cdrom"))
+		try.OK(d.EjectMedia(ctx, t.name, "cdrom"))
 		after, err := d.VirtualMedia(ctx, t.name)
 		if err != nil || slices.ContainsFunc(after, has) {
-			must.OK(errors.Join(fmt.Errorf("the image is still in one of %+v", after), err))
+			try.OK(errors.Join(fmt.Errorf("the image is still in one of %+v", after), err))
 		}
 		return "yes"
 	}},
@@ -59,16 +59,16 @@ var abilities = []struct {
 		if i.Memory.PhysicalMB == 0 || i.CPU.Count == 0 {
 			err = errors.Join(fmt.Errorf("neither memory nor processors: %+v", i), err)
 		}
-		must.OK(err)
+		try.OK(err)
 		return fmt.Sprintf("%d MiB, %d %s, %d disks, %d NICs", i.Memory.PhysicalMB, i.CPU.Count,
 			cmp.Or(i.CPU.Architecture, "of an unknown architecture"),
 			len(i.Disks), len(i.Interfaces))
 	}},
 	{"PCI devices", func(ctx context.Context, d *bmc.Driver, t *tree) string {
-		return fmt.Sprintf("%d functions", len(must.Get(d.PCIDevices(ctx, t.name))))
+		return fmt.Sprintf("%d functions", len(try.Get(d.PCIDevices(ctx, t.name))))
 	}},
 	{"BIOS", func(ctx context.Context, d *bmc.Driver, t *tree) string {
-		settings := must.Get(d.BIOS(ctx, t.name))
+		settings := try.Get(d.BIOS(ctx, t.name))
 		typed := 0
 		var chosen bmc.BIOSSetting
 		for _, s := range settings {
@@ -81,38 +81,38 @@ var abilities = []struct {
 		}
 		read := fmt.Sprintf("%d settings, %d with a type", len(settings), typed)
 		if chosen.Name == "" {
-			must.Failf("%s, and none to choose", read)
+			try.Failf("%s, and none to choose", read)
 		}
 		i := slices.IndexFunc(chosen.AllowableValues, func(value string) bool { return value != chosen.Value })
 		sent, err := d.SetBIOS(ctx, t.name, map[string]any{chosen.Name: chosen.AllowableValues[i]})
 		if err != nil || !sent {
-			must.OK(errors.Join(fmt.Errorf("%s is not set, sent: %t", chosen.Name, sent), err))
+			try.OK(errors.Join(fmt.Errorf("%s is not set, sent: %t", chosen.Name, sent), err))
 		}
 		return read
 	}},
 	{"secure boot", func(ctx context.Context, d *bmc.Driver, t *tree) string {
-		before := must.Get(d.SecureBoot(ctx, t.name))
-		must.OK(d.SetSecureBoot(ctx, t.name, !before))
+		before := try.Get(d.SecureBoot(ctx, t.name))
+		try.OK(d.SetSecureBoot(ctx, t.name, !before))
 		now, err := d.SecureBoot(ctx, t.name)
 		if now == before {
 			err = errors.Join(errors.New("it is not changed"), err)
 		}
-		must.OK(err)
+		try.OK(err)
 		return "yes"
 	}},
 	{"firmware", func(ctx context.Context, d *bmc.Driver, t *tree) string {
-		return fmt.Sprintf("%d versions", len(must.Get(d.Firmware(ctx, t.name))))
+		return fmt.Sprintf("%d versions", len(try.Get(d.Firmware(ctx, t.name))))
 	}},
 	{"deployment by virtual media", deploy},
 }
 
 func boots(device string, persistent bool) func(context.Context, *bmc.Driver, *tree) string {
 	return func(ctx context.Context, d *bmc.Driver, t *tree) string {
-		must.OK(d.SetBootDevice(ctx, t.name, device, persistent))
+		try.OK(d.SetBootDevice(ctx, t.name, device, persistent))
 		now, always, err := d.BootDevice(ctx, t.name)
-		must.OK(err)
+		try.OK(err)
 		if now != device {
-			must.Failf("the boot device is %q, and not %q", now, device)
+			try.Failf("the boot device is %q, and not %q", now, device)
 		}
 		if persistent && !always {
 			return "set again at each start"
@@ -138,8 +138,8 @@ func (r result) String() string {
 	return "no: " + strings.ReplaceAll(reason.Error(), "\n", "; ")
 }
 
-// try tries all abilities on a tree.
-func try(ctx context.Context, t *tree) []result {
+// tryAll tries all abilities on a tree.
+func tryAll(ctx context.Context, t *tree) []result {
 	driver, err := bmc.NewDriver(bmc.DriverConfig{
 		Lookup:   func(context.Context, string) (bmc.Config, error) { return t.config(), nil },
 		Sessions: 1,
@@ -151,7 +151,7 @@ func try(ctx context.Context, t *tree) []result {
 	var results []result
 	for _, ability := range abilities {
 		var r result
-		r.err = must.Catch(func() { r.said = ability.try(ctx, driver, t) })
+		r.err = try.Catch(func() { r.said = ability.try(ctx, driver, t) })
 		results = append(results, r)
 	}
 	return results
@@ -163,7 +163,7 @@ func matrix(ctx context.Context, out io.Writer, trees ...*tree) {
 	var results [][]result
 	for _, t := range trees {
 		names = append(names, t.name)
-		results = append(results, try(ctx, t))
+		results = append(results, tryAll(ctx, t))
 	}
 	fmt.Fprintf(out, "| | %s |\n| --- |%s\n", strings.Join(names, " | "), strings.Repeat(" --- |", len(names)))
 	for i, ability := range abilities {

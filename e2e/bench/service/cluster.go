@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/freeport"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // A cluster holds the measurements of conductors that share a fleet on one etcd.
@@ -69,7 +69,7 @@ func (m *members) awaitAlive(ctx context.Context, first, want int) {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
 		defer c.close()
-		must.Get(sleep.Until(ctx, 10*time.Millisecond, func() (alive int, done bool, err error) {
+		try.Get(sleep.Until(ctx, 10*time.Millisecond, func() (alive int, done bool, err error) {
 			var list struct{ Conductors []struct{ Alive bool } }
 			err = c.get(ctx, "/conductors", &list)
 			for _, c := range list.Conductors {
@@ -92,15 +92,15 @@ func measureCluster(
 	defer stop()
 	m := &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
 	m.running = make([]*conductor, len(m.names))
-	m.addresses = must.Get(freeport.Addresses(len(m.names)))
+	m.addresses = try.Get(freeport.Addresses(len(m.names)))
 	for i := range m.running {
-		defer must.Finally(func() error { return m.stop(i) })
+		defer try.Finally(func() error { return m.stop(i) })
 	}
 	progress("filling an etcd with %d nodes", nodes)
 	m.start(ctx, 0)
 	uuids, took := fillNodes(ctx, m.running[0].url, nodes)
 	c.filled = took
-	must.OK(m.stop(0))
+	try.OK(m.stop(0))
 	for i := range m.names {
 		progress("with %d conductors", i+1)
 		c.sizes = append(c.sizes, m.grow(ctx, i, uuids, long))
@@ -128,7 +128,7 @@ func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Dur
 		inTurn := workload{w.name, func(ctx context.Context, _ *seeded, number int) error {
 			return w.do(ctx, clients[number%len(clients)], number)
 		}}
-		*at = must.Get(load(ctx, nil, inTurn, clusterWorkers, long))
+		*at = try.Get(load(ctx, nil, inTurn, clusterWorkers, long))
 	}
 	return size
 }
@@ -155,7 +155,7 @@ func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) {
 		if short {
 			rounds = 1
 		}
-		must.OK(member.roundsOver(ctx, rounds))
+		try.OK(member.roundsOver(ctx, rounds))
 		c.rounds = append(c.rounds, member.finished()[rounds-1].took())
 	}
 	for _, member := range m.running {
@@ -173,18 +173,18 @@ func (c *cluster) kill(ctx context.Context, m *members) {
 	s := newClient("http://" + m.addresses[0])
 	defer s.close()
 	var list struct{ Nodes []struct{ UUID string } }
-	must.OK(s.get(ctx, fmt.Sprintf("/nodes?conductor=%s&fields=uuid&limit=%d", m.names[last], maxOrphans), &list))
+	try.OK(s.get(ctx, fmt.Sprintf("/nodes?conductor=%s&fields=uuid&limit=%d", m.names[last], maxOrphans), &list))
 	c.orphans = len(list.Nodes)
 	dead := m.running[last]
 	m.running[last] = nil
 	start := time.Now()
 	dead.kill()
-	must.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+	try.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
 		return s.provision(ctx, list.Nodes[i].UUID, "provide")
 	}))
 	m.awaitAlive(ctx, last, last)
 	c.noticed = time.Since(start)
-	must.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+	try.OK(each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
 		return s.settle(ctx, list.Nodes[i].UUID, "available")
 	}))
 	c.takeover = time.Since(start)
@@ -216,9 +216,9 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) {
 		outcome <- r
 	}()
 	start := time.Now()
-	err := must.Catch(func() {
+	err := try.Catch(func() {
 		for i := range m.names {
-			must.OK(m.stop(i))
+			try.OK(m.stop(i))
 			m.start(ctx, i)
 			m.awaitAlive(ctx, len(m.names), len(m.names))
 		}
@@ -230,5 +230,5 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) {
 	if r.failed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d requests failed twice during the rolling restart, the first with: %w", r.failed, r.err))
 	}
-	must.OK(err)
+	try.OK(err)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // comparison configures the comparison of the services.
@@ -39,10 +39,10 @@ const seedWorkers = 2
 func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row) {
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	ironic := must.Get(lockstep.Start(starting, lockstep.Options{}))
-	defer must.Finally(ironic.Close)
+	ironic := try.Get(lockstep.Start(starting, lockstep.Options{}))
+	defer try.Finally(ironic.Close)
 	service := startConductor(ctx, program, "-data", filepath.Join(dir, "compared"))
-	defer must.Finally(service.stop)
+	defer try.Finally(service.stop)
 	var sides [2]*seeded
 	for i, url := range []string{ironic.Endpoint(), service.url} {
 		progress("creating %d nodes at %s", how.nodes, url)
@@ -52,7 +52,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 			side.nodes[n], err = side.create(ctx, fmt.Sprintf("node-%d", n))
 			return err
 		})
-		must.OKf(err, "create nodes at %s", url)
+		try.OKf(err, "create nodes at %s", url)
 		sides[i] = side
 	}
 	for _, w := range workloads {
@@ -61,7 +61,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 			var rates [2][]rate
 			for range how.rounds {
 				for i, side := range sides {
-					rates[i] = append(rates[i], must.Get(load(ctx, side, w, workers, how.long)))
+					rates[i] = append(rates[i], try.Get(load(ctx, side, w, workers, how.long)))
 				}
 			}
 			r.ironic, r.ours = median(rates[0]), median(rates[1])

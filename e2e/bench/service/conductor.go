@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -40,9 +40,9 @@ func startConductor(ctx context.Context, program string, args ...string) *conduc
 	args = append(args, "-series", states.Antelope.String(), "-demo", "0", "-log-level", "DEBUG")
 	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, log := must.Get(c.process.StdoutPipe()), must.Get(c.process.StderrPipe())
+	out, log := try.Get(c.process.StdoutPipe()), try.Get(c.process.StderrPipe())
 	start := time.Now()
-	must.OK(c.process.Start())
+	try.OK(c.process.Start())
 	var last string // line of the log
 	c.read.Go(func() { last = c.readLog(log) })
 	ready := make(chan string, 1)
@@ -61,11 +61,11 @@ func startConductor(ctx context.Context, program string, args ...string) *conduc
 	case url, ok := <-ready:
 		if !ok {
 			err := c.stop()
-			must.Failf("the conductor has ended before it was ready: %w: %s", err, last)
+			try.Failf("the conductor has ended before it was ready: %w: %s", err, last)
 		}
 		c.url, c.took = url, time.Since(start)
 	case <-ctx.Done():
-		must.OK(errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop()))
+		try.OK(errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop()))
 	}
 	return c
 }

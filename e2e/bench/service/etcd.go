@@ -17,8 +17,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 
 	"github.com/ironstate/ironstate/internal/freeport"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // etcdCommand is the argument that makes this program an etcd server. The next arguments
@@ -58,13 +58,13 @@ func runEtcd(ctx context.Context, args []string, _, _ io.Writer) error {
 
 // startEtcd starts an etcd server, waits until it serves, and returns its URL.
 func startEtcd(ctx context.Context, dir string) (client string, stop func()) {
-	free := must.Get(freeport.Addresses(2))
+	free := try.Get(freeport.Addresses(2))
 	client, peer := "http://"+free[0], "http://"+free[1]
 	var log strings.Builder
-	server := exec.Command(must.Get(os.Executable()), etcdCommand, filepath.Join(dir, "etcd"), client, peer)
+	server := exec.Command(try.Get(os.Executable()), etcdCommand, filepath.Join(dir, "etcd"), client, peer)
 	server.Stderr = &log
 	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	must.OK(server.Start())
+	try.OK(server.Start())
 	stop = func() {
 		_ = server.Process.Kill() // its data are not used again
 		_ = server.Wait()
@@ -84,7 +84,7 @@ func startEtcd(ctx context.Context, dir string) (client string, stop func()) {
 		}
 		if !sleep.For(ctx, 50*time.Millisecond) {
 			stop()
-			must.Failf("etcd is not ready: %w: %s", err, log.String())
+			try.Failf("etcd is not ready: %w: %s", err, log.String())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // A fleet holds the measurements of a conductor with many nodes.
@@ -47,15 +47,15 @@ func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, p
 	progress("filling a conductor with %d nodes", nodes)
 	c := startConductor(ctx, program, "-data", data)
 	var uuids []string
-	filled := must.Catch(func() { uuids, f.filled = fillNodes(ctx, c.url, nodes) })
-	must.OK(errors.Join(filled, c.stop()))
+	filled := try.Catch(func() { uuids, f.filled = fillNodes(ctx, c.url, nodes) })
+	try.OK(errors.Join(filled, c.stop()))
 	progress("starting it again, for %d rounds of its power sync", rounds)
 	c = startConductor(ctx, program, "-data", data)
-	defer must.Finally(c.stop)
+	defer try.Finally(c.stop)
 	f.startedCPU, f.started = cpuOf(c.process.Process.Pid), c.took
 	s := &seeded{newClient(c.url), uuids}
 	defer s.close()
-	answers := must.Get(sample(ctx, s, func(ctx context.Context) error { return c.roundsOver(ctx, rounds) }))
+	answers := try.Get(sample(ctx, s, func(ctx context.Context) error { return c.roundsOver(ctx, rounds) }))
 	f.rounds = c.finished()
 	f.quiet, f.busy = split(answers, f.rounds)
 	f.memory = memoryOf(c.process.Process.Pid)
@@ -68,11 +68,11 @@ func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took
 	defer s.close()
 	uuids = make([]string, nodes)
 	start := time.Now()
-	must.OK(each(ctx, nodes, fleetWorkers, func(ctx context.Context, i int) error {
-		return must.Catch(func() {
-			uuids[i] = must.Get(s.create(ctx, fmt.Sprintf("node-%d", i)))
-			must.OK(s.provision(ctx, uuids[i], "manage"))
-			must.OK(s.settle(ctx, uuids[i], "manageable"))
+	try.OK(each(ctx, nodes, fleetWorkers, func(ctx context.Context, i int) error {
+		return try.Catch(func() {
+			uuids[i] = try.Get(s.create(ctx, fmt.Sprintf("node-%d", i)))
+			try.OK(s.provision(ctx, uuids[i], "manage"))
+			try.OK(s.settle(ctx, uuids[i], "manageable"))
 		})
 	}))
 	return uuids, time.Since(start)
@@ -83,15 +83,15 @@ const ticks = 100
 
 // cpuOf returns the processor time of a process.
 func cpuOf(pid int) (sum time.Duration) {
-	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
+	stat := try.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
 	_, rest, _ := strings.Cut(string(stat), ") ") // the program's name ends with ")"
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
-		must.Failf("/proc/%d/stat has %d fields after the name", pid, len(fields))
+		try.Failf("/proc/%d/stat has %d fields after the name", pid, len(fields))
 	}
 	for _, field := range fields[11:13] { // user time and system time
 		n, err := strconv.ParseInt(field, 10, 64)
-		must.OKf(err, "/proc/%d/stat", pid)
+		try.OKf(err, "/proc/%d/stat", pid)
 		sum += time.Duration(n) * time.Second / ticks
 	}
 	return sum
@@ -99,7 +99,7 @@ func cpuOf(pid int) (sum time.Duration) {
 
 // memoryOf returns the memory of a process.
 func memoryOf(pid int) (m memory) {
-	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
+	status := try.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
 	for line := range strings.Lines(string(status)) {
 		name, rest, _ := strings.Cut(line, ":")
 		field := map[string]*int64{"VmHWM": &m.peak, "VmRSS": &m.now, "RssAnon": &m.own}[name]
@@ -107,7 +107,7 @@ func memoryOf(pid int) (m memory) {
 			continue
 		}
 		kibibytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-		must.OKf(err, "/proc/%d/status", pid)
+		try.OKf(err, "/proc/%d/status", pid)
 		*field = kibibytes << 10
 	}
 	return m

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func main() {
@@ -54,22 +54,22 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 			return err
 		}
 	}
-	return must.Catch(func() {
-		dir := must.Get(os.MkdirTemp("", "bench-service-"))
+	return try.Catch(func() {
+		dir := try.Get(os.MkdirTemp("", "bench-service-"))
 		defer os.RemoveAll(dir)
 		built := filepath.Join(dir, "ironstate")
-		must.OK(build.Ironstate(ctx, built))
+		try.OK(build.Ironstate(ctx, built))
 		progress := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
 		before := machineLoad()
 		if *rounds > 0 {
 			how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
-			must.OK(printComparison(out, how, compare(ctx, built, dir, how, progress)))
+			try.OK(printComparison(out, how, compare(ctx, built, dir, how, progress)))
 		}
 		if *many > 0 {
-			must.OK(printFleet(out, measureFleet(ctx, built, dir, *many, *syncs, progress)))
+			try.OK(printFleet(out, measureFleet(ctx, built, dir, *many, *syncs, progress)))
 		}
 		if *shared > 0 {
-			must.OK(printCluster(out, measureCluster(ctx, built, dir, *shared, *long, *short, progress)))
+			try.OK(printCluster(out, measureCluster(ctx, built, dir, *shared, *long, *short, progress)))
 		}
 		printMachine(out, dir, before)
 	})

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/host"
-	"github.com/ironstate/ironstate/internal/must"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // printComparison prints the rates of both services.
@@ -112,21 +112,21 @@ func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 // printMachine prints the properties of the machine on which the figures depend.
 func printMachine(out io.Writer, dir, before string) {
 	wait := diskWait(dir)
-	must.Get(fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); "+
+	try.Get(fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); "+
 		"load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
 		time.Now().Format(time.DateOnly), runtime.Version(), host.CPU(), runtime.NumCPU(), before, machineLoad(), rounded(wait)))
 }
 
 // diskWait returns the median time of a synced write to the disk of a folder.
 func diskWait(dir string) time.Duration {
-	file := must.Get(os.Create(filepath.Join(dir, "disk")))
+	file := try.Get(os.Create(filepath.Join(dir, "disk")))
 	defer file.Close()
 	times := make([]time.Duration, 500)
 	block := make([]byte, 1<<10)
 	for i := range times {
 		start := time.Now()
-		must.Get(file.Write(block))
-		must.OK(file.Sync())
+		try.Get(file.Write(block))
+		try.OK(file.Sync())
 		times[i] = time.Since(start)
 	}
 	slices.Sort(times)

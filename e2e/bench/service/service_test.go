@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/leaks"
-	"github.com/ironstate/ironstate/internal/must"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 func TestMain(m *testing.M) { leaks.Main(m) }
@@ -82,7 +82,7 @@ func TestAProcessHasMemoryAndTime(t *testing.T) {
 	require.GreaterOrEqual(t, m.peak, m.now)
 	require.Greater(t, m.now, m.own)
 	cpuOf(os.Getpid())
-	require.ErrorIs(t, must.Catch(func() { memoryOf(-1) }), os.ErrNotExist)
+	require.ErrorIs(t, try.Catch(func() { memoryOf(-1) }), os.ErrNotExist)
 }
 
 // scripted returns a client of a service that gives these answers, one after the other.

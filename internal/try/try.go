@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package must ends a script of many steps at its first error, as FailNow ends a test: a check, a measurement or a
-// simulation that is no test calls [OK], [Get] and [Failf], and its caller gets the error from [Catch]. They panic, so
-// that deferred functions run. Each goroutine needs a Catch of its own.
+// Package try ends a script of many steps at its first error, as FailNow ends a test: a check, a measurement or a
+// simulation that is no test calls [OK], [Get] and [Failf], and its caller gets the error from [Catch]:
+//
+//	err := try.Catch(func() {
+//		file := try.Get(os.Create(name))
+//		defer try.Finally(file.Close)
+//		try.OKf(write(file), "write %s", name)
+//	})
+//
+// They panic, so that deferred functions run. Each goroutine needs a Catch of its own.
 //
 // It is for scripts alone, whose only answer to an error is to end. A function whose caller does something else about
 // the error returns it: a parser, a reader or writer of bytes, a handler that refuses a request. A Catch whose error is
@@ -12,14 +19,14 @@
 // iterator that a user has written, or in a callback: that code need not be made for panics. Nor does a Catch enclose a
 // callback of a user who could import this package, since it cannot tell whose failure it gets. A deferred function
 // that may fail is deferred by [Finally], since it would replace the first error otherwise.
-package must
+package try
 
 import (
 	"errors"
 	"fmt"
 )
 
-// failure is the panic that ends a check.
+// failure is the panic that ends a script.
 type failure struct{ error }
 
 // Catch calls f and returns the error with which f has ended early, or nil. Other panics go on.
@@ -53,7 +60,7 @@ func Finally(end func() error) {
 	OK(err)
 }
 
-// OK ends the check if there is an error.
+// OK ends the script if there is an error.
 func OK(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -67,11 +74,11 @@ func OKf(err error, format string, args ...any) {
 	}
 }
 
-// Get returns a function's value, or ends the check with its error.
+// Get returns a function's value, or ends the script with its error.
 func Get[T any](value T, err error) T {
 	OK(err)
 	return value
 }
 
-// Failf ends the check with an error.
+// Failf ends the script with an error.
 func Failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
