@@ -47,7 +47,8 @@ func Catch(f func()) (err error) {
 // Within calls f, and puts a text before the error with which f ends early.
 func Within(text string, f func()) { OKf(Catch(f), "%s", text) }
 
-// Finally is deferred. It calls end, and adds its error to the one with which the function ends early.
+// Finally is deferred. It calls end, and adds its error to the one with which the function ends early. It also calls
+// end when another panic or [runtime.Goexit] ends the function. These go on, and the error is lost.
 func Finally(end func() error) {
 	value := recover()
 	err := end()

@@ -3,7 +3,9 @@
 package try_test
 
 import (
+	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"testing"
 
@@ -49,6 +51,25 @@ func TestFinallyEndsWhatWasBegun(t *testing.T) {
 		panic("other")
 	})
 	require.Equal(t, 4, ends)
+}
+
+// A test that calls FailNow in a script ends its goroutine.
+func TestFinallyEndsWhatWasBegunBeforeAGoroutineEnds(t *testing.T) {
+	for _, failure := range []error{nil, io.EOF} {
+		var events []string
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { events = append(events, fmt.Sprint("then ", recover())) }()
+			_ = try.Catch(func() {
+				defer try.Finally(func() error { events = append(events, "end"); return failure })
+				runtime.Goexit()
+			})
+			events = append(events, "the goroutine goes on")
+		}()
+		<-ended
+		require.Equal(t, []string{"end", "then <nil>"}, events)
+	}
 }
 
 func TestAPanicOfOtherCodeGoesOn(t *testing.T) {
