@@ -21,6 +21,7 @@ package hardwaretest
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -107,9 +108,9 @@ type tester struct {
 
 // operation is a call that reaches the machine.
 type operation struct {
-	name  string
-	call  func(context.Context) error
-	mayDo bool // whether it may succeed without the machine
+	name           string
+	call           func(context.Context) error
+	needsNoMachine bool // whether it may succeed without the machine
 }
 
 // operations returns the calls that reach the machine. They leave it on.
@@ -127,7 +128,7 @@ func (t *tester) operations() []operation {
 	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
 		devices, err := by.BootDevices(context.Background(), t.node.Clone())
 		if err == nil && len(devices) > 0 {
-			all = append(all, operation{name: "SetBootDevice " + devices[0], mayDo: true, call: func(ctx context.Context) error {
+			all = append(all, operation{name: "SetBootDevice " + devices[0], needsNoMachine: true, call: func(ctx context.Context) error {
 				err := by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
 				if isRefused(err) { // the hardware may have no device for one boot alone
 					err = by.SetBootDevice(ctx, t.node.Clone(), devices[0], true)
@@ -171,15 +172,15 @@ func (t *tester) guarded() []operation {
 	return all
 }
 
-// permitting returns a context that gives a number of permissions, and how often it was asked.
-func permitting(ctx context.Context, count int) (context.Context, *counter) {
-	asked := new(counter)
+// permitting returns a context that gives a number of permissions, and a function that tells how often it was asked.
+func permitting(ctx context.Context, count int) (_ context.Context, asked func() int) {
+	var total atomic.Int64
 	return fence.With(ctx, func(context.Context) error {
-		if asked.add() > count {
+		if total.Add(1) > int64(count) {
 			return errNotPermitted
 		}
 		return nil
-	}), asked
+	}), func() int { return int(total.Load()) }
 }
 
 // errNotPermitted is why a fence of the check refuses a request.

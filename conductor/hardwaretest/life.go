@@ -29,44 +29,40 @@ func (t *tester) checkLife(ctx context.Context) {
 		}
 		return nil
 	})
-	t.live(ctx, c)
-}
-
-func (t *tester) live(ctx context.Context, c *conductor.Conductor) {
 	try.OK(c.Ready(ctx))
 	n := t.node.Clone()
 	n.ProvisionState, n.AutomatedClean = states.Enroll, new(bool)
 	n = try.Get(c.CreateNode(ctx, n))
-	for _, move := range []struct {
-		word string
-		want states.State
-	}{{"manage", states.Manageable}, {"adopt", states.Active}, {"", states.Active}, {"deleted", states.Available}} {
-		if move.word == "" {
-			switchPower(ctx, c, n.UUID)
-			continue
-		}
-		request := conductor.ProvisionRequest{Target: move.word, Version: c.Table().Series().MaxAPIVersion()}
-		try.OKf(c.Provision(ctx, n.UUID, request), "%s", move.word)
-		now, err := settled(ctx, c, n.UUID)
-		try.OKf(err, "%s", move.word)
-		if now.ProvisionState != move.want || now.LastError != "" {
-			try.Failf("%s ends in %s, want %s: %s", move.word, now.ProvisionState, move.want, now.LastError)
-		}
-		refusesAbsent(ctx, c, now)
-	}
+	moveTo(ctx, c, n.UUID, "manage", states.Manageable)
+	moveTo(ctx, c, n.UUID, "adopt", states.Active)
+	switchPower(ctx, c, n.UUID)
+	moveTo(ctx, c, n.UUID, "deleted", states.Available)
 }
 
-// refusesAbsent requests the work of a hardware interface that a node lacks. It is refused, and the node does not move.
-func refusesAbsent(ctx context.Context, c *conductor.Conductor, n *conductor.Node) {
+// moveTo requests a provision state, and waits until the node has the state that is wanted.
+func moveTo(ctx context.Context, c *conductor.Conductor, id, target string, want states.State) {
+	request := conductor.ProvisionRequest{Target: target, Version: c.Table().Series().MaxAPIVersion()}
+	try.OKf(c.Provision(ctx, id, request), "%s", target)
+	now, err := waitIdle(ctx, c, id)
+	try.OKf(err, "%s", target)
+	if now.ProvisionState != want || now.LastError != "" {
+		try.Failf("%s ends in %s, want %s: %s", target, now.ProvisionState, want, now.LastError)
+	}
+	checkAbsentInterface(ctx, c, now)
+}
+
+// checkAbsentInterface requests the work of a hardware interface that a node lacks. It is refused, and the node does not
+// move.
+func checkAbsentInterface(ctx context.Context, c *conductor.Conductor, n *conductor.Node) {
 	work, known := map[states.State]states.Work{states.Manageable: states.WorkInspect, states.Active: states.WorkRescue}[n.ProvisionState]
-	if d, _ := c.Description(n.Driver); !known || d.Has(n, needed[work]) {
+	if d, _ := c.Description(n.Driver); !known || d.Has(n, kindNeededFor[work]) {
 		return
 	}
 	request := conductor.ProvisionRequest{Target: work.String(), Version: c.Table().Series().MaxAPIVersion(), RescuePassword: "hardwaretest"}
 	if err := c.Provision(ctx, n.UUID, request); !errors.Is(err, conductor.Unsupported) {
 		try.Failf("%s without such an interface: %v, want an error that matches conductor.Unsupported", work, err)
 	}
-	if now := try.Get(settled(ctx, c, n.UUID)); now.ProvisionState != n.ProvisionState || now.LastError != "" {
+	if now := try.Get(waitIdle(ctx, c, n.UUID)); now.ProvisionState != n.ProvisionState || now.LastError != "" {
 		try.Failf("%s was refused, and the node is in %s: %s", work, now.ProvisionState, now.LastError)
 	}
 }
@@ -75,7 +71,7 @@ func refusesAbsent(ctx context.Context, c *conductor.Conductor, n *conductor.Nod
 func switchPower(ctx context.Context, c *conductor.Conductor, id string) {
 	for _, power := range []states.Power{states.PowerOn, states.PowerRebooting, states.PowerOff, states.PowerOn} {
 		try.OKf(c.SetPower(ctx, id, power, 0), "%s", power)
-		now, err := settled(ctx, c, id)
+		now, err := waitIdle(ctx, c, id)
 		try.OKf(err, "%s", power)
 		if now.Power != power.Target() || now.LastError != "" {
 			try.Failf("%s ends with %s: %s", power, now.Power, now.LastError)
@@ -83,8 +79,8 @@ func switchPower(ctx context.Context, c *conductor.Conductor, id string) {
 	}
 }
 
-// settled waits until no process works on a node.
-func settled(ctx context.Context, c *conductor.Conductor, id string) (*conductor.Node, error) {
+// waitIdle waits until no process works on a node.
+func waitIdle(ctx context.Context, c *conductor.Conductor, id string) (*conductor.Node, error) {
 	for {
 		n, err := c.Node(ctx, id)
 		switch {

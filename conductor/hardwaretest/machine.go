@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -16,12 +15,6 @@ import (
 	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
-
-// counter counts the requests for a permission.
-type counter struct{ count atomic.Int64 }
-
-func (c *counter) add() int { return int(c.count.Add(1)) }
-func (c *counter) get() int { return int(c.count.Load()) }
 
 // poll is the time between two reads of a power state that is awaited.
 const poll = 10 * time.Millisecond
@@ -45,7 +38,7 @@ func (t *tester) checkPower(ctx context.Context) {
 		if power == states.PowerRebooting && t.Changes() == sent {
 			try.Failf("%s succeeds and sends nothing", power)
 		}
-		try.Within(power.String(), func() { t.reaches(ctx, power.Target(), starts) })
+		try.Within(power.String(), func() { t.awaitPower(ctx, power.Target(), starts) })
 	}
 	limiter, limited := t.Hardware.(conductor.PowerLimiter)
 	supported := !limited || limiter.SupportsPower(t.node.Clone(), states.PowerSoftRebooting)
@@ -60,8 +53,9 @@ func (t *tester) checkPower(ctx context.Context) {
 	}
 }
 
-// reaches waits until the machine has a power state, and has started more often than before if the Config counts that.
-func (t *tester) reaches(ctx context.Context, want states.Power, before int) {
+// awaitPower waits until the machine has a power state, and has started more often than before if the Config counts
+// that.
+func (t *tester) awaitPower(ctx context.Context, want states.Power, before int) {
 	for {
 		power, err := t.Hardware.PowerState(ctx, t.node.Clone())
 		started := t.Starts == nil || t.Starts() > before
@@ -158,10 +152,10 @@ func (t *tester) checkEachRequest(ctx context.Context) {
 			before := t.Changes()
 			fenced, asked := permitting(ctx, count)
 			err := o.call(fenced)
-			if sent := t.Changes() - before; sent > min(count, asked.get()) {
-				try.Failf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
+			if sent := t.Changes() - before; sent > min(count, asked()) {
+				try.Failf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked()))
 			}
-			if asked.get() <= count {
+			if asked() <= count {
 				try.OKf(err, "%s", o.name)
 				break
 			}
@@ -214,7 +208,7 @@ func (t *tester) checkBroken(ctx context.Context) {
 		bounded, cancel := context.WithTimeout(ctx, grace)
 		err := o.call(bounded)
 		cancel()
-		if err == nil && !o.mayDo {
+		if err == nil && !o.needsNoMachine {
 			try.Failf("%s succeeds", o.name)
 		}
 		t.checkSecrets(map[string]error{o.name: err})

@@ -74,8 +74,8 @@ func (t *tester) checkSecrets(problems map[string]error) {
 	}
 }
 
-// strange are values that a client may give for any key.
-var strange = []any{nil, "", "\x00", "a b", 7, -1.5, true, []any{"a"}, map[string]any{"a": "b"}, strings.Repeat("a", 1<<16)}
+// strangeValues are values that a client may give for any key.
+var strangeValues = []any{nil, "", "\x00", "a b", 7, -1.5, true, []any{"a"}, map[string]any{"a": "b"}, strings.Repeat("a", 1<<16)}
 
 // checkInvalid replaces each value of driver_info. A node that is then invalid must not be operated.
 func (t *tester) checkInvalid(ctx context.Context) {
@@ -85,7 +85,7 @@ func (t *tester) checkInvalid(ctx context.Context) {
 		keys[key] = ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		for _, value := range strange {
+		for _, value := range strangeValues {
 			n := t.node.Clone()
 			n.DriverInfo = map[string]any{key: value}
 			for other, given := range t.node.DriverInfo {
@@ -127,9 +127,9 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
 }
 
-// needed are the kinds of hardware interfaces without which the conductor refuses work. A node that has the interface
-// gets the work, which then fails if it has no step.
-var needed = map[states.Work]string{states.WorkInspect: "inspect", states.WorkRescue: "rescue", states.WorkUnrescue: "rescue"}
+// kindNeededFor has the kinds of hardware interfaces without which the conductor refuses work. A node that has the
+// interface gets the work, which then fails if it has no step.
+var kindNeededFor = map[states.Work]string{states.WorkInspect: "inspect", states.WorkRescue: "rescue", states.WorkUnrescue: "rescue"}
 
 func (t *tester) checkSteps(context.Context) {
 	before := t.Changes()
@@ -142,8 +142,9 @@ func (t *tester) checkSteps(context.Context) {
 		steps := t.Hardware.Steps(n, work)
 		try.Within(fmt.Sprintf("work %s", work), func() { t.checkStepsOf(steps) })
 		automatic := slices.ContainsFunc(steps, func(s conductor.Step) bool { return s.Priority > 0 })
-		kind, ofKind := needed[work]
-		if needs := work == states.WorkDelete || work == states.WorkAdopt || ofKind && t.Hardware.Describe().Has(n, kind); needs && !automatic {
+		kind, known := kindNeededFor[work]
+		mustHave := work == states.WorkDelete || work == states.WorkAdopt || known && t.Hardware.Describe().Has(n, kind)
+		if mustHave && !automatic {
 			try.Failf("work %s has no step with a priority above 0", work)
 		}
 	}
