@@ -90,7 +90,7 @@ func (a *agent) run() {
 		return
 	}
 	defer stop()
-	for a.ctx.Err() == nil && !a.silenced() {
+	for a.ctx.Err() == nil && !a.hasRescued() {
 		a.heartbeat()
 		a.pause(a.machine.config.Heartbeat)
 	}
@@ -108,16 +108,16 @@ func (a *agent) pause(d time.Duration) bool {
 	return a.ctx.Err() == nil
 }
 
-// beat causes a heartbeat at once.
-func (a *agent) beat() {
+// heartbeatNow causes a heartbeat at once.
+func (a *agent) heartbeatNow() {
 	select {
 	case a.wake <- struct{}{}:
 	default: // one is due
 	}
 }
 
-// silenced reports whether a rescue has ended the agent's API.
-func (a *agent) silenced() bool {
+// hasRescued reports whether the agent has finished a rescue, and thereby its API.
+func (a *agent) hasRescued() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.rescued
@@ -127,7 +127,7 @@ func (a *agent) silenced() bool {
 //
 // Source: lookup_node in ironic_python_agent/ironic_api_client.py, process_lookup_data in ironic_python_agent/agent.py.
 func (a *agent) lookup() bool {
-	if !a.before("lookup") {
+	if !a.sends("lookup") {
 		return false
 	}
 	a.version = a.apiVersion()
@@ -188,7 +188,7 @@ func (a *agent) heartbeat() {
 		body["agent_verify_ca"] = a.ca
 	}
 	switch e := a.machine.effect("heartbeat"); {
-	case !a.apply(e):
+	case !a.sendsUnder(e):
 		return
 	case e.kind == wrongToken:
 		body["agent_token"] = strings.Repeat("x", minToken)
@@ -198,11 +198,11 @@ func (a *agent) heartbeat() {
 	_, _ = a.send(http.MethodPost, a.api+"/v1/heartbeat/"+a.uuid, min(a.version, caAPI), body, nil) // the next one may succeed
 }
 
-// before applies the fault of a request that the agent is about to send. It reports whether to send it.
-func (a *agent) before(request string) bool { return a.apply(a.machine.effect(request)) }
+// sends reports whether the agent sends a request, after the delay that a fault causes.
+func (a *agent) sends(request string) bool { return a.sendsUnder(a.machine.effect(request)) }
 
-// apply applies an effect to a request of the agent. It reports whether to send the request.
-func (a *agent) apply(e Effect) bool {
+// sendsUnder reports whether the agent sends a request that has an effect.
+func (a *agent) sendsUnder(e Effect) bool {
 	switch e.kind {
 	case silent:
 		return false
@@ -274,7 +274,7 @@ func (a *agent) inspect(target string) {
 		collect(data)
 	}
 	for range inspectionAttempts {
-		if !a.before("inspection") {
+		if !a.sends("inspection") {
 			return
 		}
 		var answer struct {

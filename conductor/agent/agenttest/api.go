@@ -48,7 +48,7 @@ func (a *agent) serve() (stop func(), err error) {
 	mux.HandleFunc("POST /v1/commands/{$}", a.post)
 	server := &http.Server{Handler: a.counted(mux), ErrorLog: log.New(io.Discard, "", 0)}
 	a.machine.mu.Lock()
-	a.machine.start(func() { _ = server.Serve(listener) }) // it ends with stop
+	a.machine.goLocked(func() { _ = server.Serve(listener) }) // it ends with stop
 	a.machine.mu.Unlock()
 	return func() {
 		_ = server.Shutdown(a.ctx)
@@ -141,7 +141,7 @@ func (a *agent) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.machine.receive(Command{Name: body.Name, Params: body.Params})
-	c, refused := a.execute(body.Name, body.Params, waits(r), e)
+	c, refused := a.accept(body.Name, body.Params, waits(r), e)
 	if refused != nil {
 		refuse(w, refused.Code, refused.Error())
 		return

@@ -7,14 +7,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// command is the result of a command. The agent's mutex protects its fields.
+// command is a command that the agent has accepted. The agent's mutex protects its fields.
 type command struct {
 	id, name, status string
 	failure          *failure
@@ -47,21 +49,21 @@ type failure struct {
 
 func (f *failure) Error() string { return f.Message + ": " + f.Details }
 
-func failed(kind string, code int, message, format string, args ...any) *failure {
+func newFailure(kind string, code int, message, format string, args ...any) *failure {
 	return &failure{Type: kind, Code: code, Message: message, Details: fmt.Sprintf(format, args...)}
 }
 
 func busyWith(name string) *failure {
-	return failed("AgentIsBusy", http.StatusConflict, "Agent is busy", "executing command %s", name)
+	return newFailure("AgentIsBusy", http.StatusConflict, "Agent is busy", "executing command %s", name)
 }
 
 func invalidParams(format string, args ...any) *failure {
-	return failed("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters", format, args...)
+	return newFailure("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters", format, args...)
 }
 
 // deploymentFailed is a failure of the disk or the image.
 func deploymentFailed(format string, args ...any) *failure {
-	return failed("DeploymentError", http.StatusInternalServerError, "Deploy step failed", format, args...)
+	return newFailure("DeploymentError", http.StatusInternalServerError, "Deploy step failed", format, args...)
 }
 
 // asFailure returns an error of a step as the agent serializes it.
@@ -70,82 +72,65 @@ func asFailure(err error) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	return failed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%v", err)
+	return newFailure("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%v", err)
 }
 
 // Status words of a command, as the wire has them: package agent reads them by constants of its own.
 const (
-	running   = "RUNNING"
-	succeeded = "SUCCEEDED"
-	failing   = "FAILED"
-	mismatch  = "CLEAN_VERSION_MISMATCH"
+	statusRunning   = "RUNNING"
+	statusSucceeded = "SUCCEEDED"
+	statusFailed    = "FAILED"
+	statusMismatch  = "CLEAN_VERSION_MISMATCH"
 )
 
-// function executes a command.
-type function func(a *agent, ctx context.Context, params map[string]any) (result any, err error)
+// commandFunc executes a command.
+type commandFunc func(a *agent, ctx context.Context, params map[string]any) (result any, err error)
 
-// commands are the commands of the agent. The names have the extension.
-type commands struct {
-	async map[string]function // executed while the agent answers
-	sync  map[string]function // executed before the agent answers
+// handler is how the agent executes the commands of one name.
+type handler struct {
+	run   commandFunc
+	async bool // the agent answers before the command has ended
 }
 
-func newCommands() commands {
-	return commands{
-		async: map[string]function{
-			"clean.execute_clean_step":     stepOf("clean"),
-			"deploy.execute_deploy_step":   stepOf("deploy"),
-			"service.execute_service_step": stepOf("service"),
-			"image.install_bootloader":     (*agent).installBootloader,
-			"standby.power_off":            powerOff,
-			"standby.run_image":            reboot,
-		},
-		sync: map[string]function{
-			"clean.get_clean_steps":       stepsOf("clean"),
-			"deploy.get_deploy_steps":     stepsOf("deploy"),
-			"service.get_service_steps":   stepsOf("service"),
-			"standby.get_partition_uuids": (*agent).partitionUUIDs,
-			"standby.sync":                syncDisk,
-			"log.collect_system_logs":     (*agent).collectLogs,
-			"rescue.finalize_rescue":      (*agent).finalizeRescue,
-		},
+// handlers returns the handlers of all commands, by extension and name.
+func handlers() map[string]handler {
+	return map[string]handler{
+		"clean.execute_clean_step":     {run: executeStep("clean"), async: true},
+		"deploy.execute_deploy_step":   {run: executeStep("deploy"), async: true},
+		"service.execute_service_step": {run: executeStep("service"), async: true},
+		"image.install_bootloader":     {run: (*agent).installBootloader, async: true},
+		"standby.power_off":            {run: (*agent).powerOff, async: true},
+		"standby.run_image":            {run: (*agent).reboot, async: true},
+		"clean.get_clean_steps":        {run: listSteps("clean")},
+		"deploy.get_deploy_steps":      {run: listSteps("deploy")},
+		"service.get_service_steps":    {run: listSteps("service")},
+		"standby.get_partition_uuids":  {run: (*agent).partitionUUIDs},
+		"standby.sync":                 {run: (*agent).syncDisk},
+		"log.collect_system_logs":      {run: (*agent).collectLogs},
+		"rescue.finalize_rescue":       {run: (*agent).finalizeRescue},
 	}
 }
 
-// has reports whether there is a command of an extension.
-func (c commands) has(extension string) bool {
-	for _, named := range []map[string]function{c.async, c.sync} {
-		for name := range named {
-			if strings.HasPrefix(name, extension+".") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// execute begins a command, or refuses it. A synchronous command has ended when execute returns. An asynchronous
-// command sent without wait starts after the response, which reports it as running.
+// accept begins a command, or refuses it. A synchronous command has ended when accept returns. An asynchronous command
+// sent without wait starts after the response, which reports it as running.
 //
 // Source: execute_command in ironic_python_agent/extensions/base.py.
-func (a *agent) execute(name string, params map[string]any, wait bool, e Effect) (*command, *failure) {
-	all := a.machine.commands
-	run, async := all.async[name]
-	if !async {
-		run = all.sync[name]
-	}
+func (a *agent) accept(name string, params map[string]any, wait bool, e Effect) (*command, *failure) {
+	all := handlers()
+	h, known := all[name]
 	extension, short, ok := strings.Cut(name, ".")
+	ofExtension := func(other string) bool { return strings.HasPrefix(other, extension+".") }
 	switch {
 	case !ok:
-		return nil, failed("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Command name must be of the form <extension>.<name>")
-	case !all.has(extension):
-		return nil, failed("RequestedObjectNotFoundError", http.StatusNotFound, "Not found", "Extension with id %s not found.", extension)
-	case run == nil:
-		return nil, failed("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Unknown command: %s", short)
+		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Command name must be of the form <extension>.<name>")
+	case !slices.ContainsFunc(slices.Collect(maps.Keys(all)), ofExtension):
+		return nil, newFailure("RequestedObjectNotFoundError", http.StatusNotFound, "Not found", "Extension with id %s not found.", extension)
+	case !known:
+		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Unknown command: %s", short)
 	}
-	c := &command{id: rand.Text(), name: short, status: running, done: make(chan struct{}), answered: make(chan struct{})}
+	c := &command{id: rand.Text(), name: short, status: statusRunning, done: make(chan struct{}), answered: make(chan struct{})}
 	a.mu.Lock()
-	if n := len(a.commands); n > 0 && a.commands[n-1].status == running {
+	if n := len(a.commands); n > 0 && a.commands[n-1].status == statusRunning {
 		a.mu.Unlock()
 		return nil, busyWith(a.commands[n-1].name)
 	}
@@ -154,13 +139,13 @@ func (a *agent) execute(name string, params map[string]any, wait bool, e Effect)
 		a.node = node
 	}
 	a.mu.Unlock()
-	if !async {
-		a.end(c, run, params, e)
+	if !h.async {
+		a.execute(c, h.run, params, e)
 		return c, nil
 	}
 	a.machine.mu.Lock()
 	defer a.machine.mu.Unlock()
-	a.machine.start(func() {
+	a.machine.goLocked(func() {
 		if !wait {
 			select {
 			case <-c.answered:
@@ -168,32 +153,32 @@ func (a *agent) execute(name string, params map[string]any, wait bool, e Effect)
 				return
 			}
 		}
-		a.end(c, run, params, e)
-		a.beat()
+		a.execute(c, h.run, params, e)
+		a.heartbeatNow()
 	})
 	return c, nil
 }
 
-// end executes a command to its end.
-func (a *agent) end(c *command, run function, params map[string]any, e Effect) {
+// execute executes a command to its end.
+func (a *agent) execute(c *command, run commandFunc, params map[string]any, e Effect) {
 	result, err := a.outcome(run, params, e)
 	if err == nil {
-		result, err = plain(result)
+		result, err = decoded(result)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c.status, c.result = succeeded, result
+	c.status, c.result = statusSucceeded, result
 	if err != nil {
-		c.failure, c.status, c.result = asFailure(err), failing, nil
+		c.failure, c.status, c.result = asFailure(err), statusFailed, nil
 	}
 	if c.failure != nil && c.failure.Type == "VersionMismatch" {
-		c.status = mismatch
+		c.status = statusMismatch
 	}
 	close(c.done)
 }
 
 // outcome executes a command under a fault.
-func (a *agent) outcome(run function, params map[string]any, e Effect) (any, error) {
+func (a *agent) outcome(run commandFunc, params map[string]any, e Effect) (any, error) {
 	switch e.kind {
 	case delay:
 		if !sleep.For(a.ctx, e.wait) {
@@ -203,11 +188,11 @@ func (a *agent) outcome(run function, params map[string]any, e Effect) (any, err
 		a.cancel()
 		return nil, a.ctx.Err()
 	case fail:
-		return nil, failed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%s", e.text)
+		return nil, newFailure("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%s", e.text)
 	case versionMismatch:
-		return nil, otherVersion(params)
+		return nil, replacedManagers(params)
 	case lie:
-		return pretended(params), nil
+		return pretendedResult(params), nil
 	}
 	return run(a, a.ctx, params)
 }

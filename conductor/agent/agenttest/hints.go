@@ -33,7 +33,7 @@ func (a *agent) matchHints() error {
 }
 
 func deviceNotFound(format string, args ...any) *failure {
-	return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
+	return newFailure("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
 		format, args...)
 }
 

@@ -126,7 +126,7 @@ func (i imageInfo) check() error {
 }
 
 func invalidImage(format string, args ...any) error {
-	return failed("InvalidImage", http.StatusInternalServerError, "The provided image is not valid for use", format, args...)
+	return newFailure("InvalidImage", http.StatusInternalServerError, "The provided image is not valid for use", format, args...)
 }
 
 // copyImage copies the content of an image to the part of the disk that place returns for its size, and verifies its
@@ -181,7 +181,7 @@ func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.W
 		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err)
 	}
 	if !checksum.Equal(sum, wanted) {
-		return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
+		return newFailure("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
 			"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
 			image.ID, location, wanted, sum.Sum(nil))
 	}
@@ -200,7 +200,7 @@ func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, d
 		}
 	}
 	if sum = checksum.New(algorithm, digest); sum == nil {
-		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred",
+		return nil, "", newFailure("RESTError", http.StatusInternalServerError, "An error occurred",
 			"Unable to verify image %s with available checksums. "+
 				"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, "+
 				"or provide a md5 checksum via the 'checksum' field",
@@ -210,12 +210,12 @@ func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, d
 }
 
 func writeFailed(code, reason string) *failure {
-	return failed("ImageWriteError", http.StatusInternalServerError, "Error writing image to device",
+	return newFailure("ImageWriteError", http.StatusInternalServerError, "Error writing image to device",
 		"Writing image to device %s failed with exit code %s. stdout: . stderr: %s", device, code, reason)
 }
 
 func downloadFailed(id, format string, args ...any) *failure {
-	return failed("ImageDownloadError", http.StatusInternalServerError, "Error downloading image",
+	return newFailure("ImageDownloadError", http.StatusInternalServerError, "Error downloading image",
 		"Download of image %s failed: "+format, append([]any{id}, args...)...)
 }
 

@@ -20,12 +20,11 @@ import (
 type Machine struct {
 	Disk string // the file that is the machine's disk
 
-	config   Config
-	commands commands // of its agents
-	http     *http.Client
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
+	config Config
+	http   *http.Client
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 
 	written atomic.Int64 // see Written
 
@@ -57,7 +56,7 @@ func New(config Config) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agenttest: make the disk: %w", err)
 	}
-	m := &Machine{Disk: path, config: config, commands: newCommands()}
+	m := &Machine{Disk: path, config: config}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.http = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: config.Roots},
@@ -104,7 +103,7 @@ func (m *Machine) Power(on bool, source, image string) {
 	m.running = "booting"
 	a := newAgent(m)
 	m.agent = a
-	m.start(func() { a.boot(source, image) })
+	m.goLocked(func() { a.boot(source, image) })
 }
 
 // Running returns what the machine runs: "" if it is off, "booting", "agent", "disk", or the URL of an image that it
@@ -139,8 +138,8 @@ func (m *Machine) RescuePassword() string {
 	return m.rescue
 }
 
-// start runs f in a goroutine that Close waits for, unless the machine is closed. The caller holds m.mu.
-func (m *Machine) start(f func()) {
+// goLocked runs f in a goroutine that Close waits for, unless the machine is closed. The caller holds m.mu.
+func (m *Machine) goLocked(f func()) {
 	if !m.closed {
 		m.wg.Go(f)
 	}
@@ -182,11 +181,11 @@ func parseParameters(line string) map[string]string {
 	return parameters
 }
 
-// plain returns a value as encoding/json decodes it, for results that contain values of Go's own types.
-func plain(value any) (decoded any, err error) {
+// decoded returns a value as encoding/json decodes it, for results that contain values of Go's own types.
+func decoded(value any) (result any, err error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	return decoded, json.Unmarshal(text, &decoded)
+	return result, json.Unmarshal(text, &result)
 }

@@ -28,15 +28,15 @@ func managerVersion() map[string]any {
 // versions are the versions of the hardware managers, as they are sent with the steps.
 func versions() map[string]any { return map[string]any{managerName: managerLevel} }
 
-// builtIn lists the steps of the generic hardware manager that a machine without a real disk can execute.
+// builtInSteps lists the steps of the generic hardware manager that a machine without a real disk can execute.
 //
 // Source: GenericHardwareManager in ironic_python_agent/hardware.py.
-var builtIn = []struct {
+var builtInSteps = []struct {
 	works     []string
 	name      string
 	priority  int
 	abortable bool
-	run       function
+	run       commandFunc
 }{
 	{[]string{"clean"}, "erase_devices", 10, true, (*agent).eraseDevices},
 	{[]string{"clean"}, "erase_devices_metadata", 99, true, (*agent).eraseMetadata},
@@ -53,7 +53,7 @@ func (a *agent) steps(work string) []Step {
 			steps = append(steps, s)
 		}
 	}
-	for _, b := range builtIn {
+	for _, b := range builtInSteps {
 		if !slices.Contains(b.works, work) || slices.ContainsFunc(steps, func(s Step) bool { return s.Name == b.name }) {
 			continue
 		}
@@ -65,8 +65,8 @@ func (a *agent) steps(work string) []Step {
 	return steps
 }
 
-// stepsOf returns the command get_WORK_steps.
-func stepsOf(work string) function {
+// listSteps returns the command get_WORK_steps.
+func listSteps(work string) commandFunc {
 	return func(a *agent, _ context.Context, _ map[string]any) (any, error) {
 		listed := []any{}
 		for _, s := range a.steps(work) {
@@ -83,13 +83,13 @@ func stepsOf(work string) function {
 	}
 }
 
-// stepOf returns the command execute_WORK_step.
+// executeStep returns the command execute_WORK_step.
 //
 // Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts.
-func stepOf(work string) function {
+func executeStep(work string) commandFunc {
 	return func(a *agent, ctx context.Context, params map[string]any) (any, error) {
 		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, versions()) {
-			return nil, mismatched(versions(), used)
+			return nil, versionsDiffer(versions(), used)
 		}
 		step, _ := params["step"].(map[string]any)
 		name, ok := step["step"].(string)
@@ -100,7 +100,7 @@ func stepOf(work string) function {
 		steps := a.steps(work)
 		i := slices.IndexFunc(steps, func(s Step) bool { return s.Name == name })
 		if i < 0 {
-			return nil, failed("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
+			return nil, newFailure("HardwareManagerMethodNotFound", http.StatusInternalServerError, "No HardwareManager found to handle method",
 				"Could not find method: %s", name)
 		}
 		args, _ := step["args"].(map[string]any)
@@ -122,18 +122,18 @@ func workOf(params map[string]any) string {
 	return ""
 }
 
-// otherVersion is the error of a step whose hardware manager was replaced.
-func otherVersion(params map[string]any) error {
-	return mismatched(map[string]any{managerName: "2.0"}, params[workOf(params)+"_version"])
+// replacedManagers is the error of a step whose hardware manager was replaced.
+func replacedManagers(params map[string]any) error {
+	return versionsDiffer(map[string]any{managerName: "2.0"}, params[workOf(params)+"_version"])
 }
 
-func mismatched(versions, used any) error {
-	return failed("VersionMismatch", http.StatusConflict, "Hardware managers version mismatch, reload agent with correct version",
+func versionsDiffer(versions, used any) error {
+	return newFailure("VersionMismatch", http.StatusConflict, "Hardware managers version mismatch, reload agent with correct version",
 		"Current versions: %v, versions used by ironic: %v", versions, used)
 }
 
-// pretended is the result of a command that was not executed.
-func pretended(params map[string]any) any {
+// pretendedResult is the result of a command that was not executed.
+func pretendedResult(params map[string]any) any {
 	if work := workOf(params); work != "" {
 		return map[string]any{work + "_result": nil, work + "_step": params["step"]}
 	}
