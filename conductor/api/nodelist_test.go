@@ -3,6 +3,7 @@
 package api_test
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,6 +40,29 @@ func TestChildrenAreLeftOutOfLists(t *testing.T) {
 	require.Equal(t, "Unexpected arguments: limit", s.do("GET", "/v1/nodes/parent/children?limit=1", "latest", "").fault())
 	require.Equal(t, "Unable to apply the requested parent_node 'nope'. Requested value was invalid.",
 		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "parent_node": "nope"}`).fault())
+	empty := s.create(`{"driver": "fake-hardware", "parent_node": ""}`)
+	require.Equal(t, []string{parent}, uuids(""), "an empty parent is no null")
+	require.Equal(t, []string{empty}, uuids("&parent_node="))
+	require.Equal(t, []string{parent, child, empty}, uuids("&include_children=true"))
+}
+
+func TestAParentThatIsTheNodeItselfIsStoredAsItIsNamedSince2025_2(t *testing.T) {
+	t.Parallel()
+	for series, want := range map[states.Series]string{states.Epoxy: "", states.Flamingo: "n", states.Latest(): "n"} {
+		s := start(t, series, api.Config{})
+		uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+		own := `{"op": "add", "path": "/parent_node", "value": "n"}`
+		for patch, want := range map[string]any{
+			own: cmp.Or(want, uuid),
+			own + `, {"op": "add", "path": "/parent_node", "value": "` + uuid + `"}`: uuid,
+		} {
+			require.Equal(t, want, s.do("PATCH", "/v1/nodes/n", "latest", "["+patch+"]").must(http.StatusOK)["parent_node"], "%v: %s", series, patch)
+		}
+		require.Empty(t, s.do("GET", "/v1/nodes", "latest", "").must(http.StatusOK)["nodes"], "a node with a parent")
+		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "remove", "path": "/parent_node"}]`).must(http.StatusOK)
+		removed := s.do("PATCH", "/v1/nodes/n", "latest", "["+own+`, {"op": "remove", "path": "/parent_node"}]`).must(http.StatusOK)
+		require.Equal(t, series >= states.Flamingo, removed["parent_node"] == nil, series)
+	}
 }
 
 func TestPagesFollowEachOther(t *testing.T) {

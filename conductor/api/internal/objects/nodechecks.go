@@ -133,10 +133,15 @@ func parentMayChange(q *request) error {
 	if errors.Is(err, conductor.NotFound) {
 		return parentRefused(parents[0])
 	}
-	if err == nil {
+	if err == nil && !q.isItsParent(parent) {
 		q.parent = parent.UUID
 	}
 	return err
+}
+
+// isItsParent reports whether the patched node is its own parent, which since 2025.2 is stored as the client names it.
+func (q *request) isItsParent(parent *node) bool {
+	return q.r.Series >= states.Flamingo && parent.UUID == q.node().UUID
 }
 
 // parentNamed returns the new parent of the node, which since 2025.1 has the same owner as the node before a PATCH. It
@@ -305,7 +310,9 @@ func referencesExist(q *request) error {
 		if err != nil {
 			return err
 		}
-		n.ParentNode = parent.UUID
+		if !q.isItsParent(parent) {
+			n.ParentNode = parent.UUID
+		}
 	}
 	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
 		return nil

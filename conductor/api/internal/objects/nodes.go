@@ -5,6 +5,7 @@ package objects
 import (
 	"cmp"
 	"net/http"
+	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -131,9 +132,12 @@ func childrenChosen(q *listRequest) error {
 		children = include != nil && *include
 	}
 	if !children {
-		q.selected.node = &parent // empty for the nodes without a parent
-		none := q.args.Has("parent_node") && parent == ""
-		q.selected.where(func(o record) bool { return o.(*node).ParentNode == parent && !none })
+		q.selected.node = &parent // empty for the nodes without a parent, and for those with an empty one
+		empty := q.args.Has("parent_node") && parent == ""
+		q.selected.where(func(o record) bool {
+			n := o.(*node)
+			return n.ParentNode == parent && slices.Contains(n.Empty, "parent_node") == empty
+		})
 	}
 	return q.args.Err
 }
