@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,16 +19,88 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/internal/needs"
 )
+
+//go:embed python/baremetal.py
+var baremetalProgram string
+
+// Baremetal runs commands of the client baremetal. Make it with [Debian.StartBaremetal] and
+// Close it. It is not safe for concurrent use.
+type Baremetal struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errors bytes.Buffer
+}
+
+// Output is the output of a command with its exit status.
+type Output struct {
+	Status int
+	Stdout string
+	Stderr string
+}
+
+// StartBaremetal loads the client. Its commands use the API at endpoint without
+// authentication and the folder dir for files; they end with ctx.
+func (d Debian) StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, error) {
+	cmd, err := d.python(ctx, baremetalProgram, dir, nil, []string{"OS_AUTH_TYPE=none", "OS_ENDPOINT=" + endpoint})
+	if err != nil {
+		return nil, err
+	}
+	b := &Baremetal{cmd: cmd}
+	cmd.Stderr = &b.errors
+	if b.in, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("clients: input of baremetal: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("clients: output of baremetal: %w", err)
+	}
+	b.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("clients: start baremetal: %w", err)
+	}
+	return b, nil
+}
+
+// Run runs one command. The text is the part of the command line after "baremetal", on
+// any number of lines, quoted as in a shell. An error means that the command did not
+// run; the command's own errors are in the output.
+func (b *Baremetal) Run(command string) (Output, error) {
+	line, err := json.Marshal(command)
+	if err != nil {
+		return Output{}, fmt.Errorf("clients: run baremetal: %w", err)
+	}
+	if _, err := b.in.Write(append(line, '\n')); err != nil {
+		return Output{}, fmt.Errorf("clients: run baremetal %s: %w", command, err)
+	}
+	answer, err := b.out.ReadBytes('\n')
+	if err != nil {
+		return Output{}, fmt.Errorf("clients: run baremetal %s: %w", command, err)
+	}
+	var output Output
+	if err := json.Unmarshal(answer, &output); err != nil {
+		return Output{}, fmt.Errorf("clients: run baremetal %s: %w", command, err)
+	}
+	return output, nil
+}
+
+// Close ends the client. Call it once, after the last Run has returned.
+func (b *Baremetal) Close() error {
+	closed := b.in.Close()
+	if err := b.cmd.Wait(); err != nil {
+		return failed(err, "end of baremetal", b.errors.Bytes())
+	}
+	return closed
+}
 
 // nowhere is an endpoint on which no server listens.
 const nowhere = "http://127.0.0.1:9"
 
-func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *clients.Baremetal {
+func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *Baremetal {
 	needs.Time(t)
-	baremetal, err := clients.Debian{}.StartBaremetal(ctx, endpoint, t.TempDir())
+	baremetal, err := Debian{}.StartBaremetal(ctx, endpoint, t.TempDir())
 	installed(t, err)
 	require.NoError(t, err)
 	return baremetal
@@ -45,7 +123,7 @@ func TestACommandHasTheOutputOfTheProgram(t *testing.T) {
 
 		output, err := baremetal.Run(command)
 		require.NoError(t, err)
-		want := clients.Output{Status: program.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
+		want := Output{Status: program.ProcessState.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String()}
 		require.Equal(t, want, output, command)
 	}
 	require.NoError(t, baremetal.Close())
@@ -66,21 +144,21 @@ func TestACommandEndsWithTheContext(t *testing.T) {
 
 func TestAMissingClientIsErrNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := clients.Debian{}.StartBaremetal(t.Context(), nowhere, "")
-	require.ErrorIs(t, err, clients.ErrNotInstalled)
+	_, err := Debian{}.StartBaremetal(t.Context(), nowhere, "")
+	require.ErrorIs(t, err, ErrNotInstalled)
 	require.ErrorContains(t, err, "python3-ironicclient")
-	_, err = clients.Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
-	require.ErrorIs(t, err, clients.ErrNotInstalled)
-	_, err = clients.Gophercloud(t.Context(), nowhere)
+	_, err = Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
+	require.ErrorIs(t, err, ErrNotInstalled)
+	_, err = Gophercloud(t.Context(), nowhere)
 	require.ErrorIs(t, err, exec.ErrNotFound)
 }
 
 func TestTheResultOfAFailedTestHasTheReason(t *testing.T) {
 	needs.Time(t)
-	results, err := clients.Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
+	results, err := Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
 	installed(t, err)
 	require.NoError(t, err)
-	others, err := clients.Gophercloud(t.Context(), nowhere)
+	others, err := Gophercloud(t.Context(), nowhere)
 	require.NoError(t, err)
 	results = append(results, others...)
 	require.Len(t, results, 5+20)

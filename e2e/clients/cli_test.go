@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -29,18 +28,18 @@ import (
 const cliFolder = "testdata/cli"
 
 // cli runs the scenarios that the pattern selects, one after the other.
-func cli(ctx context.Context, t *testing.T, pattern string, side side, known map[string]string) []clients.Result {
+func cli(ctx context.Context, t *testing.T, pattern string, side side, known map[string]string) []Result {
 	return cliBeside(ctx, t, pattern, side, nil, known)
 }
 
 // A side is a client and its server.
 type side struct {
-	clients.Debian
+	Debian
 	endpoint string
 }
 
 // cliBeside is cli with a second server. Its outputs are expected, instead of those in the scenarios, unless it is nil.
-func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, beside *side, known map[string]string) []clients.Result {
+func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, beside *side, known map[string]string) []Result {
 	files, err := filepath.Glob(filepath.Join(cliFolder, pattern+".txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -51,7 +50,7 @@ func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, bes
 		other = startClient(ctx, t, *beside)
 		defer func() { assert.NoError(t, other.Close()) }()
 	}
-	var results []clients.Result
+	var results []Result
 	for _, file := range files {
 		s := scenario{
 			ctx:      ctx,
@@ -74,7 +73,7 @@ func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, bes
 
 // A client is baremetal for one server.
 type client struct {
-	*clients.Baremetal
+	*Baremetal
 	output string            // of the last command
 	values map[string]string // the outputs named with as=NAME, by name
 }
@@ -120,7 +119,7 @@ type scenario struct {
 	beside   *client // nil, or a client whose outputs are expected
 	name     string
 	known    map[string]string
-	results  []clients.Result
+	results  []Result
 	patience time.Duration
 	times    map[string]int // the number of occurrences of a command, by its text
 }
@@ -148,7 +147,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	if !met && !isKnown && d.Cmd == "eventually" {
 		s.patience = shortPatience // later commands are likely to fail too
 	}
-	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(want, got)})
+	s.results = append(s.results, Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(want, got)})
 	var variable string
 	if d.MaybeScanArgs(t, "as", &variable) {
 		s.client.values[variable] = s.client.output
@@ -203,7 +202,7 @@ func (s *scenario) unique(command string) string {
 // written returns a command's output and its exit status. It masks the parts that differ
 // from run to run: the digits of times, random UUIDs, and the order of the keys of JSON
 // objects.
-func written(output clients.Output) string {
+func written(output Output) string {
 	text := sortedKeys(output.Stdout) + output.Stderr
 	if output.Status != 0 {
 		text += fmt.Sprintln("exit", output.Status)

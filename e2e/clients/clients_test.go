@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
@@ -35,7 +34,7 @@ func TestDebianIronic(t *testing.T) {
 
 // A generation is the clients of a Debian, with the number of their tests.
 type generation struct {
-	clients.Debian
+	Debian
 	sdk     []sdkGroup
 	tempest int
 }
@@ -50,7 +49,7 @@ func runClients(t *testing.T, g generation, start func(*testing.T) string, known
 	})
 	runSuites(t, g, start, known)
 	t.Run("gophercloud", func(t *testing.T) {
-		results, err := clients.Gophercloud(bounded(t), start(t))
+		results, err := Gophercloud(bounded(t), start(t))
 		require.NoError(t, err)
 		require.Len(t, results, 20)
 		check(t, known["gophercloud"], results)
@@ -71,7 +70,7 @@ func runSuites(t *testing.T, g generation, start func(*testing.T) string, known 
 		}
 	})
 	t.Run("tempest", func(t *testing.T) {
-		modules, err := g.TempestModules(bounded(t))
+		modules, err := g.modules(bounded(t), tempestTests)
 		installed(t, err)
 		require.NoError(t, err)
 		results, err := g.Tempest(bounded(t), start(t), modules...)
@@ -103,7 +102,7 @@ func TestAllModulesOfOpenstacksdkAreRun(t *testing.T) {
 }
 
 func requireAllModules(t *testing.T, g generation) {
-	all, err := g.SDKModules(t.Context())
+	all, err := g.modules(t.Context(), sdkTests)
 	installed(t, err)
 	require.NoError(t, err)
 	var run []string
@@ -117,7 +116,7 @@ func requireAllModules(t *testing.T, g generation) {
 // missing.
 func installed(t *testing.T, err error) {
 	t.Helper()
-	missing := errors.Is(err, clients.ErrNotInstalled) || errors.Is(err, lockstep.ErrNotInstalled)
+	missing := errors.Is(err, ErrNotInstalled) || errors.Is(err, lockstep.ErrNotInstalled)
 	needs.Installed(t, !missing, fmt.Sprint(err))
 }
 
@@ -135,7 +134,7 @@ func bounded(t *testing.T) context.Context {
 
 // check runs a subtest for each result. A test that is known not to pass must have a
 // result and must not pass.
-func check(t *testing.T, known map[string]string, results []clients.Result) {
+func check(t *testing.T, known map[string]string, results []Result) {
 	t.Helper()
 	require.NotEmpty(t, results)
 	missing := maps.Clone(known)

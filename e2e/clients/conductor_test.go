@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 import (
 	"bufio"
@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
@@ -28,7 +27,7 @@ func TestConductor(t *testing.T) {
 	require.NoError(t, build.Ironstate(bounded(t), program))
 	runClients(t, ofThisMachine, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
 	t.Run("gophercloud, the latest series", func(t *testing.T) {
-		results, err := clients.Gophercloud(bounded(t), startConductor(t, program, states.Latest().String()))
+		results, err := Gophercloud(bounded(t), startConductor(t, program, states.Latest().String()))
 		require.NoError(t, err)
 		require.Len(t, results, 20)
 		check(t, nil, results)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 // known names the tests that do not pass, by suite, each with the reason.
 type known map[string]map[string]string

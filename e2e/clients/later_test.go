@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package clients_test
+package clients
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/e2e/internal/debian"
 	"github.com/ironstate/ironstate/e2e/lockstep"
@@ -40,13 +39,13 @@ func TestClientsOfLaterDebians(t *testing.T) {
 			installed(t, err)
 			require.NoError(t, err)
 			t.Logf("beside Ironic %s, in series %v", ironic.Version, ironic.Series)
-			runLater(t, clients.Debian{Root: root}, func(t *testing.T) string { return startConductor(t, program, ironic.Series.String()) })
+			runLater(t, Debian{Root: root}, func(t *testing.T) string { return startConductor(t, program, ironic.Series.String()) })
 		})
 	}
 }
 
 // runLater runs the suites of the clients of a later Debian, whose number of tests changes with it.
-func runLater(t *testing.T, d clients.Debian, start func(*testing.T) string) {
+func runLater(t *testing.T, d Debian, start func(*testing.T) string) {
 	t.Run("cli", func(t *testing.T) {
 		needs.Turn(t)
 		ours, ironic := side{d, start(t)}, side{d, startIronic(t, d.Root)}
@@ -60,12 +59,12 @@ func runLater(t *testing.T, d clients.Debian, start func(*testing.T) string) {
 		}
 	})
 	t.Run("openstacksdk", func(t *testing.T) {
-		modules, err := d.SDKModules(bounded(t))
+		modules, err := d.modules(bounded(t), sdkTests)
 		require.NoError(t, err)
 		compareSuite(t, d, start, modules, d.SDK, knownOfLater["openstacksdk"])
 	})
 	t.Run("tempest", func(t *testing.T) {
-		modules, err := d.TempestModules(bounded(t))
+		modules, err := d.modules(bounded(t), tempestTests)
 		require.NoError(t, err)
 		compareSuite(t, d, start, modules, d.Tempest, knownOfLater["tempest"])
 	})
@@ -74,14 +73,14 @@ func runLater(t *testing.T, d clients.Debian, start func(*testing.T) string) {
 // compareSuite runs the modules of a suite with ironstate. If a test does not pass, and is not known, its module is
 // run with the real Ironic, too: the test fails if it passes there.
 func compareSuite(
-	t *testing.T, d clients.Debian, start func(*testing.T) string, modules []string,
-	run func(context.Context, string, ...string) ([]clients.Result, error), known map[string]string,
+	t *testing.T, d Debian, start func(*testing.T) string, modules []string,
+	run func(context.Context, string, ...string) ([]Result, error), known map[string]string,
 ) {
 	results, err := run(bounded(t), start(t), modules...)
 	require.NoError(t, err)
 	require.NotEmpty(t, results)
 	t.Logf("%d tests", len(results))
-	var suspects []clients.Result
+	var suspects []Result
 	for _, result := range results {
 		reason, isKnown := known[result.Name]
 		switch {
@@ -97,13 +96,13 @@ func compareSuite(
 		return
 	}
 	modules = slices.DeleteFunc(modules, func(module string) bool {
-		return !slices.ContainsFunc(suspects, func(r clients.Result) bool { return strings.Contains(r.Name, module+".") })
+		return !slices.ContainsFunc(suspects, func(r Result) bool { return strings.Contains(r.Name, module+".") })
 	})
 	needs.Turn(t)
 	beside, err := run(bounded(t), startIronic(t, d.Root), modules...)
 	require.NoError(t, err)
 	for _, result := range suspects {
-		if slices.ContainsFunc(beside, func(r clients.Result) bool { return r.Name == result.Name && r.Passed }) {
+		if slices.ContainsFunc(beside, func(r Result) bool { return r.Name == result.Name && r.Passed }) {
 			t.Errorf("%s passes with Ironic only:\n%s", result.Name, result.Output)
 		} else {
 			t.Logf("%s passes with neither:\n%s", result.Name, result.Output)
