@@ -14,7 +14,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
-	"github.com/ironstate/ironstate/e2e/internal/pgserver"
 	"github.com/ironstate/ironstate/e2e/postgres"
 )
 
@@ -49,7 +48,7 @@ func TestTheStoreOnOneServer(t *testing.T) {
 	t.Run("a database that cannot be reached is an error", func(t *testing.T) {
 		way := new(connection)
 		way.cut(true)
-		config, err := pgxpool.ParseConfig(pgserver.URL(at))
+		config, err := pgxpool.ParseConfig(url(at))
 		require.NoError(t, err)
 		config.ConnConfig.DialFunc = way.dial
 		_, err = postgres.Open(t.Context(), config)
@@ -60,7 +59,7 @@ func TestTheStoreOnOneServer(t *testing.T) {
 // execute executes SQL on a connection of its own.
 func execute(t *testing.T, at, sql string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), pgserver.URL(at))
+	conn, err := pgx.Connect(t.Context(), url(at))
 	require.NoError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	_, err = conn.Exec(t.Context(), sql)
