@@ -30,32 +30,6 @@ func newMachine(hooks, timed bool) (*machine.Machine, error) {
 	return machine.New(config)
 }
 
-func fireMachine(b *testing.B, hooks, timed bool) {
-	m, err := newMachine(hooks, timed)
-	must(b, err)
-	ctx := context.Background()
-	live(b, start, round, func(events []states.Event) error {
-		for _, event := range events {
-			if err := m.Fire(ctx, event); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func apply(b *testing.B) {
-	node := machine.Node{State: states.Enroll}
-	live(b, start, round, func(events []states.Event) (err error) {
-		for _, event := range events {
-			if node, err = node.Apply(table, machine.Input{Event: event}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func makeMachine(b *testing.B) {
 	measureLoop(b, 1, func() {
 		_, err := newMachine(false, true)
@@ -73,19 +47,6 @@ func newLooplab(hooks bool) *fsm.FSM {
 		callbacks = fsm.Callbacks{"leave_state": none, "enter_state": none}
 	}
 	return fsm.NewFSM(states.Enroll.String(), looplabRows, callbacks)
-}
-
-func fireLooplab(b *testing.B, hooks bool) {
-	f := newLooplab(hooks)
-	ctx := context.Background()
-	live(b, start, round, func(events []states.Event) error {
-		for _, event := range events {
-			if err := f.Event(ctx, event.String()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 func makeLooplab(b *testing.B) {
@@ -106,19 +67,6 @@ func newStateless(mode stateless.FiringMode, hooks bool) *stateless.StateMachine
 		}
 	}
 	return m
-}
-
-func fireStateless(b *testing.B, mode stateless.FiringMode, hooks bool) {
-	m := newStateless(mode, hooks)
-	ctx := context.Background()
-	live(b, start, round, func(events []states.Event) error {
-		for _, event := range events {
-			if err := m.FireCtx(ctx, event); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 func makeStateless(b *testing.B) {

@@ -32,12 +32,6 @@ const perEvent = "cpu-ns/event"
 // perOperation is the metric of the number of events in an operation of package testing.
 const perOperation = "events/op"
 
-// live moves a machine from enroll to manageable and then measures rounds.
-func live[T any](b *testing.B, start, round []T, fire func([]T) error) {
-	must(b, fire(start))
-	measureLoop(b, len(round), func() { must(b, fire(round)) })
-}
-
 // measureLoop calls f, which fires some events, and reports the processor time of one event. It
 // includes the garbage collector's and, unlike the elapsed time, excludes other processes'.
 func measureLoop(b *testing.B, events int, f func()) {

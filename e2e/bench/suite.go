@@ -31,16 +31,16 @@ type contest struct {
 var suite = []contest{
 	{"Fire", fireAll(false)},
 	{"FireWithHooks", fireAll(true)},
-	{"FireTimed", [numContenders]func(*testing.B){ours: func(b *testing.B) { fireMachine(b, true, true) }}},
-	{"Apply", [numContenders]func(*testing.B){ours: apply}},
+	{"FireTimed", [numContenders]func(*testing.B){ours: func(b *testing.B) { newFire(true, true).bench(b) }}},
+	{"Apply", [numContenders]func(*testing.B){ours: func(b *testing.B) { newNode().bench(b) }}},
 	{"New", [numContenders]func(*testing.B){ours: makeMachine, looplabs: makeLooplab, queued: makeStateless}},
 }
 
 func fireAll(hooks bool) [numContenders]func(*testing.B) {
 	return [numContenders]func(*testing.B){
-		ours:      func(b *testing.B) { fireMachine(b, hooks, false) },
-		looplabs:  func(b *testing.B) { fireLooplab(b, hooks) },
-		queued:    func(b *testing.B) { fireStateless(b, stateless.FiringQueued, hooks) },
-		immediate: func(b *testing.B) { fireStateless(b, stateless.FiringImmediate, hooks) },
+		ours:      func(b *testing.B) { newFire(hooks, false).bench(b) },
+		looplabs:  func(b *testing.B) { newLooplabWalker(hooks).bench(b) },
+		queued:    func(b *testing.B) { newStatelessWalker(stateless.FiringQueued, hooks).bench(b) },
+		immediate: func(b *testing.B) { newStatelessWalker(stateless.FiringImmediate, hooks).bench(b) },
 	}
 }
