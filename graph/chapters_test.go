@@ -3,7 +3,6 @@
 package graph
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -20,7 +19,7 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.states, s) || c.then == s }),
 				"%v: the chapters that have %v", series, s)
 			require.True(t, table.Stable().Has(s) || table.Work(s) != states.NoWork, "%v of %v is the state of no work", s, series)
-			for _, l := range []*layout{&topDown, &middle, &early, &leftToRight} {
+			for _, l := range layouts() {
 				require.Equal(t, 1, count(l.allParts(), func(p partLayout) bool { return slices.Contains(p.all(), s) }),
 					"%v: the parts that have %v", series, s)
 			}
@@ -29,18 +28,19 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 }
 
 func TestAChapterThatALayoutDoesNotListIsItsLastPart(t *testing.T) {
-	first, others := topDown.parts[0], topDown.parts[1:]
-	l := layout{parts: others}
+	topDown := layouts()["topDown"]
+	first, others := topDown.Parts[0], topDown.Parts[1:]
+	l := layout{Parts: others}
 	parts := l.allParts()
 	require.Len(t, parts, len(topDown.allParts()))
 	require.Equal(t, others, parts[:len(others)])
-	require.Contains(t, parts[len(others):], partLayout{part: first.part, corner: "tl"})
-	require.Equal(t, topDown.parts, topDown.allParts()[:len(topDown.parts)])
+	require.Contains(t, parts[len(others):], partLayout{Part: first.Part, Corner: "tl"})
+	require.Equal(t, topDown.Parts, topDown.allParts()[:len(topDown.Parts)])
 }
 
 // TestALayoutHasNothingThatIsNeverDrawn fails for a row about a state or an edge that no series with the layout has.
 func TestALayoutHasNothingThatIsNeverDrawn(t *testing.T) {
-	drawn, edges := map[*layout]states.Set{}, map[*layout]map[pair]bool{}
+	drawn, edges := map[*layout]states.Set{}, map[*layout]map[[2]states.State]bool{}
 	for series := range states.AllSeries() {
 		for since := range states.AllSeries() {
 			for _, d := range []Diagram{{Table: series.Table(), Since: since.Table()}, {Table: series.Table(), LeftToRight: true}} {
@@ -49,26 +49,29 @@ func TestALayoutHasNothingThatIsNeverDrawn(t *testing.T) {
 				}
 				l := d.layout()
 				if drawn[l] = drawn[l].Union(d.states()); edges[l] == nil {
-					edges[l] = map[pair]bool{}
+					edges[l] = map[[2]states.State]bool{}
 				}
 				for _, r := range d.rows() {
-					edges[l][pair{r.From, r.To}] = true
+					edges[l][[2]states.State{r.From, r.To}] = true
 				}
 			}
 		}
 	}
 	for l := range drawn {
-		for _, p := range l.parts {
-			require.Zero(t, states.SetOf(p.states...).Minus(drawn[l]), p.part)
+		for _, p := range l.Parts {
+			require.Zero(t, states.SetOf(p.States...).Minus(drawn[l]), p.Part)
 		}
-		listed := slices.Collect(maps.Keys(l.minlen))
-		for from, all := range l.unranked {
-			for to := range all.All() {
-				listed = append(listed, pair{from, to})
+		listed := map[states.State][]states.State{}
+		for from := range l.MinLen {
+			listed[from] = append(listed[from], spine[1+slices.Index(spine, from)])
+		}
+		for from, all := range l.Unranked {
+			listed[from] = append(listed[from], all...)
+		}
+		for from, all := range listed {
+			for _, to := range all {
+				require.True(t, edges[l][[2]states.State{from, to}], "%v to %v", from, to)
 			}
-		}
-		for _, edge := range listed {
-			require.True(t, edges[l][edge], "%v to %v", edge.from, edge.to)
 		}
 	}
 }
@@ -86,12 +89,12 @@ func TestAStateThatALayoutDoesNotListIsDrawnInItsPart(t *testing.T) {
 	for s, part := range map[states.State]Part{
 		states.CleanHold: PartCleaning, states.Deleting: PartTearDown, states.Available: "", states.Enroll: PartEnrolment,
 	} {
-		for _, p := range topDown.parts {
-			p.states = slices.DeleteFunc(slices.Clone(p.states), func(other states.State) bool { return other == s })
+		for _, p := range layouts()["topDown"].Parts {
+			p.States = slices.DeleteFunc(slices.Clone(p.States), func(other states.State) bool { return other == s })
 			all := p.all()
-			require.Equal(t, p.part == part, slices.Contains(all, s), "%v in %q", s, p.part)
+			require.Equal(t, p.Part == part, slices.Contains(all, s), "%v in %q", s, p.Part)
 			if i := slices.Index(all, s); i >= 0 {
-				require.GreaterOrEqual(t, i, len(p.states), "%v follows the states that are listed", s)
+				require.GreaterOrEqual(t, i, len(p.States), "%v follows the states that are listed", s)
 			}
 		}
 		require.Equal(t, part, partOf(s))

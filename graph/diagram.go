@@ -72,13 +72,13 @@ func (d Diagram) palette() palette {
 func (d Diagram) layout() *layout {
 	switch series := d.Table.Series(); {
 	case d.LeftToRight:
-		return &leftToRight
+		return layouts()["leftToRight"]
 	case series < states.Bobcat:
-		return &early
+		return layouts()["early"]
 	case series < states.Flamingo:
-		return &middle
+		return layouts()["middle"]
 	default:
-		return &topDown
+		return layouts()["topDown"]
 	}
 }
 

@@ -60,11 +60,11 @@ func (m *model) dot() string {
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
 		"newrank", true,
-		"nodesep", w.diagram.layout().nodesep,
+		"nodesep", w.diagram.layout().NodeSep,
 		"outputorder", "edgesfirst",
 		"pad", 0.15,
 		"rankdir", w.diagram.direction(),
-		"ranksep", w.diagram.layout().ranksep,
+		"ranksep", w.diagram.layout().RankSep,
 		"remincross", false,
 		"tooltip", quoteDOT(w.title),
 	)
@@ -208,10 +208,10 @@ func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
 		edge.Attr("weight", 100)
 		// An edge that begins in a part has the states of its box to pass, and none if the box is not drawn.
 		unboxed := partOf(e.from) != "" && !w.boxed(e.from)
-		if n := l.minlen[pair{e.from, e.to}]; n > 1 && !unboxed {
+		if n := l.MinLen[e.from]; n > 1 && !unboxed {
 			edge.Attr("minlen", n)
 		}
-	case l.unranked[e.from].Has(e.to):
+	case slices.Contains(l.Unranked[e.from], e.to):
 		edge.Attr("constraint", false)
 	}
 	return edge

@@ -111,7 +111,7 @@ func (d Diagram) model() (*model, error) {
 
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	for _, l := range d.layout().allParts() {
-		g := group{part: l.part, corner: l.corner}
+		g := group{part: l.Part, corner: l.Corner}
 		for _, s := range l.all() {
 			if !shown.Has(s) {
 				continue

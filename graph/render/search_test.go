@@ -20,13 +20,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// BenchmarkLayouts searches for better layouts than those in layouts.go of package graph, by as many random changes of
+// BenchmarkLayouts searches for better layouts than those in layouts.json of package graph, by as many random changes of
 // each as there are iterations, and prints the hints that differ, in the words of DOT:
 //
 //	go test ./graph/render -run '^$' -bench Layouts/topDown -benchtime 5000x
 //
 // A change is kept if the drawings that have the layout cost no more in all. A person looks at the result, and writes
-// it into layouts.go. An iteration takes up to a second.
+// it into layouts.json. An iteration takes up to a second.
 func BenchmarkLayouts(b *testing.B) {
 	for name, fits := range layouts {
 		b.Run(name, func(b *testing.B) {
