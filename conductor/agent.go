@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -173,23 +174,26 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 		}
 	}
 	attends := false
-	before, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
+	prepare := func(ctx context.Context, n *Node) (change func(*Node) error, err error) {
 		if err := c.rules.checkHeartbeat(n, h); err != nil {
-			return err
+			return nil, err
 		}
 		if !kindOf(n.ProvisionState).heartbeats() && !c.rules.recordsHeartbeat(n) {
-			return errNothingToDo
+			return nil, errNothingToDo
 		}
-		if attends, err = c.engine.attends(ctx, n.Clone()); err != nil {
-			return err
+		if attends, err = c.engine.attends(ctx, n); err != nil {
+			return nil, err
 		}
 		if attends && h.CallbackURL == "" {
-			return c.engine.permitAgent(ctx, n, h)
+			return nil, c.engine.permitAgent(ctx, n, h)
 		}
-		n.Agent.URL, n.Agent.From, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.From, errtext.Clean(h.AgentVersion), now()
-		n.Agent.VerifyCA = cmp.Or(h.AgentVerifyCA, n.Agent.VerifyCA)
-		return nil
-	})
+		return func(n *Node) error {
+			n.Agent.URL, n.Agent.From, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.From, errtext.Clean(h.AgentVersion), now()
+			n.Agent.VerifyCA = cmp.Or(h.AgentVerifyCA, n.Agent.VerifyCA)
+			return nil
+		}, nil
+	}
+	before, n, err := c.fleet.editPrepared(ctx, ident, prepare, c.fleet.editFrom)
 	if errors.Is(err, errNothingToDo) {
 		c.config.Log.Warn("an agent has sent a heartbeat in a state that allows none", "node", ident)
 		return nil
@@ -356,17 +360,18 @@ func (n *Node) waitsAs(later *Node) bool {
 
 // resume is Resume for a node that still waits for this call-back. Otherwise it does nothing: another call-back was first.
 func resume(ctx context.Context, c *Conductor, ident string, failure error, waits func(*Node) bool) error {
-	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
+	before, n, err := c.engine.startWork(ctx, ident, func(ctx context.Context, n *Node) (change func(*Node) error, err error) {
 		if !waits(n) {
-			return errNothingToDo
+			return nil, errNothingToDo
 		}
 		if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
-			return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
+			return nil, refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 		}
 		if err := c.rules.unlocked(n); err != nil {
-			return err
+			return nil, err
 		}
-		return c.engine.callBack(ctx, n, failure)
+		ramdisk := failure != nil && c.engine.bootsRamdisk(ctx, n)
+		return func(n *Node) error { return c.rules.callBack(n, failure, ramdisk, now()) }, nil
 	})
 	if errors.Is(err, errNothingToDo) {
 		return nil
@@ -379,13 +384,14 @@ func resume(ctx context.Context, c *Conductor, ident string, failure error, wait
 	return err
 }
 
-// callBack continues or fails the work of a node that waits, see [Conductor.Resume].
-func (e *engine) callBack(ctx context.Context, n *Node, failure error) error {
+// callBack continues or fails the work of a node that waits, see [Conductor.Resume]. ramdisk is what
+// [engine.bootsRamdisk] has returned, for a failure.
+func (b *rulebook) callBack(n *Node, failure error, ramdisk bool, at time.Time) error {
 	if failure != nil {
-		return e.fail(ctx, n, workFailure{text: failure.Error()})
+		return b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
 	}
-	if _, ok := e.config.Table.Next(n.ProvisionState, states.EventResume); ok {
-		return e.rules.resume(n, now())
+	if _, ok := b.config.Table.Next(n.ProvisionState, states.EventResume); ok {
+		return b.resume(n, at)
 	}
-	return e.rules.end(n, result{event: states.EventDone}, false, now())
+	return b.end(n, result{event: states.EventDone}, false, at)
 }

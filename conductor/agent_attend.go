@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,15 +72,12 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
-	err := t.record.conclude(s.ctx, failure, func(n *Node, tooLarge error) error {
+	store := func(n *Node) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
-		if failure = cmp.Or(tooLarge, failure); failure != nil {
-			change = func(n *Node, _ time.Time) error { return e.fail(s.ctx, n, workFailure{text: failure.Error()}) }
-		}
 		if err := change(n, at); err != nil {
 			return err
 		}
@@ -89,7 +85,17 @@ func (e *engine) attendReserved(s *session, t *Task) {
 			n.drop()
 		}
 		return nil
-	})
+	}
+	fail := func(err error) func(*Node) error {
+		failure = err
+		f := workFailure{text: err.Error(), ramdisk: e.bootsRamdisk(s.ctx, t.record.pending())}
+		change = func(n *Node, at time.Time) error { return e.rules.fail(n, f, at) }
+		return store
+	}
+	if failure != nil {
+		fail(failure)
+	}
+	err := t.record.conclude(s.ctx, failure, store, fail)
 	if err != nil && !errors.Is(err, errEnded) {
 		e.config.Log.Warn("the answer of an agent could not be stored", "node", before.UUID, "error", err)
 		return

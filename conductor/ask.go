@@ -4,7 +4,9 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 )
 
 // askTimeout bounds the methods of a hardware type that have no context. They read the node's record and not the
-// hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
+// hardware.
 const askTimeout = 5 * time.Second
 
 // question identifies a question to a hardware type about a node, such as "its steps", or a call of it, such as "to
@@ -71,6 +73,56 @@ func operate[T any](
 func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f func(context.Context) error) error {
 	_, err := operate(ctx, ts, n, what, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
 	return err
+}
+
+// preparation asks others about a change of a node's record, such as the node's hardware type and the store, and returns
+// the change, which asks nobody. It may modify the node. An error refuses the change.
+type preparation func(ctx context.Context, n *Node) (change func(*Node) error, err error)
+
+// editPrepared reads a node, prepares a change of it, and calls edit with both, such as [fleet.editFrom]. The change is
+// prepared again only if another writer has meanwhile changed what the answers may depend on.
+func (f *fleet) editPrepared(
+	ctx context.Context, ident string, prepare preparation,
+	edit func(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error),
+) (before, n *Node, err error) {
+	asked, err := f.node(ctx, ident)
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		var newer *Node
+		change, refusal := prepare(ctx, asked.Clone())
+		before, n, err = edit(ctx, ident, asked, func(n *Node) error {
+			switch {
+			case !n.answersAs(asked):
+				newer = n
+				return errAskAgain
+			case refusal != nil:
+				return refusal
+			default:
+				return change(n)
+			}
+		})
+		if newer == nil {
+			return before, n, err
+		}
+		asked = newer
+	}
+}
+
+// errAskAgain ends an edit of a record that has changed since others were asked about it.
+var errAskAgain = errors.New("the node's record has changed meanwhile")
+
+// answersAs reports whether the answers about an earlier record of a node hold for this one: nothing has changed
+// on which an answer may depend.
+func (n *Node) answersAs(earlier *Node) bool {
+	if n.Revision == earlier.Revision {
+		return true
+	}
+	same := *n
+	same.Revision, same.UpdatedAt, same.Health = earlier.Revision, earlier.UpdatedAt, earlier.Health
+	same.Agent.LastHeartbeat = earlier.Agent.LastHeartbeat
+	return reflect.DeepEqual(&same, earlier)
 }
 
 // waitFor waits until each such call that was abandoned has returned. It may have begun within an earlier membership.

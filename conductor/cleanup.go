@@ -90,12 +90,6 @@ func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 	return uses && !kind.withoutRamdisk(n)
 }
 
-// fail applies the failure of the work in a node's state to the record.
-func (e *engine) fail(ctx context.Context, n *Node, f workFailure) error {
-	f.ramdisk = e.bootsRamdisk(ctx, n)
-	return e.rules.fail(n, f, now())
-}
-
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
 func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).withoutRamdisk() && k.composed(n) }
 

@@ -62,9 +62,9 @@ var errNothingToDo = errors.New("there is nothing to do")
 
 // startWork changes a node's record for a request, and begins the work of its new state. It retries
 // while the node is reserved. It returns the node before and after the change.
-func (e *engine) startWork(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
+func (e *engine) startWork(ctx context.Context, ident string, prepare preparation) (before, n *Node, err error) {
 	err = e.fleet.retryLocked(ctx, func() (err error) {
-		before, n, err = e.tryStartWork(ctx, ident, change)
+		before, n, err = e.tryStartWork(ctx, ident, prepare)
 		return err
 	})
 	return before, n, err
@@ -72,7 +72,7 @@ func (e *engine) startWork(ctx context.Context, ident string, change func(*Node)
 
 // tryStartWork is startWork without retries. If this conductor owns the node, it reserves the node in
 // the write of the change. If another one does, that one finds the work in the record.
-func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
+func (e *engine) tryStartWork(ctx context.Context, ident string, prepare preparation) (before, n *Node, err error) {
 	s, err := e.sessions.current()
 	if err != nil {
 		return nil, nil, err
@@ -83,22 +83,26 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 			e.pool.Free(taken)
 		}
 	}()
-	before, n, err = e.edit(ctx, ident, func(n *Node) error {
-		if err := change(n); err != nil {
-			return err
-		}
-		if !n.hasWork() || !s.owns(n) {
-			return nil
-		}
-		if taken == "" {
-			if err := e.takeWorker(ctx, n.UUID); err != nil {
+	withWork := func(ctx context.Context, n *Node) (func(*Node) error, error) {
+		change, err := prepare(ctx, n)
+		return func(n *Node) error {
+			if err := change(n); err != nil {
 				return err
 			}
-			taken = n.UUID
-		}
-		e.reserve(n, s.id)
-		return nil
-	})
+			if !n.hasWork() || !s.owns(n) {
+				return nil
+			}
+			if taken == "" {
+				if err := e.takeWorker(ctx, n.UUID); err != nil {
+					return err
+				}
+				taken = n.UUID
+			}
+			e.reserve(n, s.id)
+			return nil
+		}, err
+	}
+	before, n, err = e.fleet.editPrepared(ctx, ident, withWork, e.editFrom)
 	if taken != "" && err == nil && n.Claim == s.id {
 		taken = ""
 		s.run.group.Go(func() {

@@ -280,11 +280,16 @@ func (f *fleet) save(ctx context.Context, n *Node) (*Node, error) {
 // and again after each conflict with another write. An error of change is returned as it is, see
 // [Held] for the exception. edit returns the node before and after the change.
 func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
-	for get := f.node; ; get = f.storedNode {
-		before, err := get(ctx, ident)
-		if err != nil {
-			return nil, nil, err
-		}
+	read, err := f.node(ctx, ident)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.editFrom(ctx, ident, read, change)
+}
+
+// editFrom is edit for a node that was read.
+func (f *fleet) editFrom(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error) {
+	for before = read; ; {
 		n := before.Clone()
 		var held *heldError
 		if err := change(n); errors.As(err, &held) {
@@ -303,6 +308,9 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 		case errors.Is(err, NotFound):
 			return nil, nil, noNode(ident)
 		case !errors.Is(err, ErrConflict):
+			return nil, nil, err
+		}
+		if before, err = f.storedNode(ctx, ident); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,21 +219,26 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
 	before := t.Node()
-	err = t.record.conclude(ctx, failure, func(n *Node, tooLarge error) error {
-		if !n.isAtWorkOf(before) {
-			return errEnded
-		}
-		if failure = cmp.Or(tooLarge, failure); tooLarge == nil {
+	end := func(failure error) func(*Node) error {
+		ramdisk := failure != nil && i.engine.bootsRamdisk(ctx, t.record.pending())
+		return func(n *Node) error {
+			if !n.isAtWorkOf(before) {
+				return errEnded
+			}
 			change(n)
+			if failure == nil {
+				n.Agent.LastHeartbeat = now() // for fast track
+			}
+			err := i.rules.callBack(n, failure, ramdisk, now())
+			if !n.hasWork() || !s.owns(n) {
+				n.drop()
+			}
+			return err
 		}
-		if failure == nil {
-			n.Agent.LastHeartbeat = now() // for fast track
-		}
-		err := i.engine.callBack(ctx, n, failure)
-		if !n.hasWork() || !s.owns(n) {
-			n.drop()
-		}
-		return err
+	}
+	err = t.record.conclude(ctx, failure, end(failure), func(tooLarge error) func(*Node) error {
+		change = func(*Node) {}
+		return end(tooLarge)
 	})
 	if errors.Is(err, errEnded) { // by an earlier attempt
 		return nil

@@ -57,7 +57,15 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 			e.pool.Free(id)
 		}
 	}()
-	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(ctx, n, s, target) })
+	prepare := func(ctx context.Context, n *Node) (change func(*Node) error, err error) {
+		accepted, err := e.acceptPower(ctx, n, target)
+		return func(n *Node) error {
+			n.setPower(accepted)
+			e.reserve(n, s.id)
+			return nil
+		}, err
+	}
+	before, n, err := e.fleet.editPrepared(ctx, id, prepare, e.fleet.editFrom)
 	if err != nil {
 		return err
 	}
@@ -75,37 +83,35 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 	return nil
 }
 
-// acceptPower reserves a node for a power request, or refuses the request.
-func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target states.Power) error {
+// acceptPower returns a node's power record after a power request, or refuses the request.
+func (e *engine) acceptPower(ctx context.Context, n *Node, target states.Power) (accepted powersync.Record, err error) {
 	if err := e.rules.admission().Power(n.Fields(), target); err != nil {
-		return e.rules.refused(n, err)
+		return accepted, e.rules.refused(n, err)
 	}
-	accepted, err := powersync.Accept(powerRecord(n), target)
+	accepted, err = powersync.Accept(powerRecord(n), target)
 	switch {
 	case errors.Is(err, powersync.ErrLocked): // the node has a target power state
-		return refuse(Locked, "%s", lockedText(n, n.Conductor))
+		return accepted, refuse(Locked, "%s", lockedText(n, n.Conductor))
 	case err != nil:
-		return err
+		return accepted, err
 	}
 	hardware, err := e.types.of(n)
 	if err != nil {
-		return err
+		return accepted, err
 	}
 	if err := e.types.validate(ctx, hardware, n)["power"]; err != nil {
-		return fmt.Errorf("node %s: %w", n.UUID, err)
+		return accepted, fmt.Errorf("node %s: %w", n.UUID, err)
 	}
 	if limiter, ok := hardware.(PowerLimiter); ok {
 		supports, err := ask(ctx, e.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
 		if err != nil {
-			return err
+			return accepted, err
 		}
 		if !supports {
-			return refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
+			return accepted, refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
 		}
 	}
-	n.setPower(accepted)
-	e.reserve(n, s.id)
-	return nil
+	return accepted, nil
 }
 
 // finishPower carries a power request out and stores what came of it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -76,9 +77,8 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 
 // provisionHere is Provision for the nodes of this conductor.
 func provisionHere(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
-	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
-		n.Origin = c.config.origin(ctx)
-		return c.engine.requested(ctx, n, r)
+	before, n, err := c.engine.startWork(ctx, ident, func(ctx context.Context, n *Node) (func(*Node) error, error) {
+		return c.engine.accept(ctx, n, r)
 	})
 	if err == nil {
 		c.engine.history.abort(ctx, before, n)
@@ -106,51 +106,64 @@ func (e *engine) completed(ctx context.Context, id string, r ProvisionRequest) (
 	return complete, err
 }
 
-// requested applies a client's request to a node, or refuses it.
-func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
+// accept returns the change of a node by a client's request, or refuses the request.
+func (e *engine) accept(ctx context.Context, n *Node, r ProvisionRequest) (change func(*Node) error, err error) {
 	rules := e.rules.admission()
 	event, err := rules.Request(n.Fields(), r.Target, r.Version)
 	if err != nil {
-		return e.rules.refused(n, err)
+		return nil, e.rules.refused(n, err)
 	}
 	if r.Complete != nil {
 		if err := r.Complete(n, &r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := r.CheckSteps(rules); err != nil {
-		return err
+		return nil, err
 	}
 	kind := begunBy(e.config.Table, event)
 	if err := e.withinLimits(ctx, n, kind); err != nil {
-		return err
+		return nil, err
 	}
 	if err := rules.Start(n.Fields(), event); err != nil {
-		return Held(e.rules.refused(n, err))
+		return nil, Held(e.rules.refused(n, err))
 	}
 	if kind.request.deploys {
-		if r.ConfigDrive != nil {
-			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
-		}
-		e.rules.noteInstance(n, event) // the checks below read both
+		e.rules.noteDeployment(n, event, &r) // the checks below read it
 	}
 	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
-		return e.rules.keepingInstance(Held(err), event)
+		return nil, e.rules.keepingInstance(Held(err), event)
 	}
 	if event == states.EventAbort {
 		if err := e.types.abortable(ctx, n); err != nil {
-			return Held(err)
-		}
-		if e.rules.noteAbort(n) {
-			return nil
+			return nil, Held(err)
 		}
 	}
 	if event == states.EventProvide {
 		if _, err := e.cleaningRunbook(ctx, n); err != nil { // also if no cleaning follows, as in Ironic
-			return Held(err)
+			return nil, Held(err)
 		}
 	}
-	moved, err := n.machine().Request(e.config.Table, r.Target, r.Version)
+	ramdisk := (event == states.EventManage || event == states.EventAbort && !e.rules.abortsLater(n)) && e.bootsRamdisk(ctx, n)
+	origin := e.config.origin(ctx)
+	return func(n *Node) error {
+		n.Origin = origin
+		return e.rules.request(n, event, &r, ramdisk, now())
+	}, nil
+}
+
+// request applies a client's request that was accepted to a node. ramdisk is what [engine.bootsRamdisk] has returned,
+// for a request that ends the node's work.
+func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ramdisk bool, at time.Time) error {
+	kind := begunBy(b.config.Table, event)
+	if kind.request.deploys {
+		b.noteDeployment(n, event, r)
+	}
+	if event == states.EventAbort && b.abortsLater(n) {
+		kindOf(n.ProvisionState).edit(n).AbortAfter = true
+		return nil
+	}
+	moved, err := n.machine().Request(b.config.Table, r.Target, r.Version)
 	if err != nil {
 		return err
 	}
@@ -158,15 +171,15 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
 	if event == states.EventManage || event == states.EventAbort {
-		moved.LastError += e.rules.endByRequest(n, event, moved.LastError != "", e.bootsRamdisk(ctx, n))
+		moved.LastError += b.endByRequest(n, event, moved.LastError != "", ramdisk)
 	}
 	from := n.ProvisionState
-	if on, _ := e.config.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
+	if on, _ := b.config.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
 		n.forgetAgent()
 	}
-	e.rules.move(n, event, moved, now())
+	b.move(n, event, moved, at)
 	dropRequests(n, event, from)
-	return kind.remembers(n, &r)
+	return kind.remembers(n, r)
 }
 
 // endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
@@ -314,6 +327,14 @@ func dropRequests(n *Node, event states.Event, from states.State) {
 	}
 }
 
+// noteDeployment records what a deployment, or a rebuild, has to know of its request before it is checked.
+func (b *rulebook) noteDeployment(n *Node, event states.Event, r *ProvisionRequest) {
+	if r.ConfigDrive != nil {
+		set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
+	}
+	b.noteInstance(n, event)
+}
+
 // noteInstance records what a deployment, or a rebuild, has to know of the instance before it is checked: the type of
 // its image and, since 2024.2, for a deployment of a node without a lessee the project of its instance as the lessee,
 // until the tear-down.
@@ -350,21 +371,17 @@ func (n *Node) forgetRescue() {
 	delete(n.InstanceInfo, "hashed_rescue_password")
 }
 
-// noteAbort records an abort in the waiting step if that step cannot be aborted, and reports
-// whether it has. Before 2025.2 a service was aborted in any step.
+// abortsLater reports whether an abort takes effect after the waiting step, which cannot be aborted. Before 2025.2 a
+// service was aborted in any step.
 //
 // Source: _do_abort in ironic/conductor/manager.py.
-func (b *rulebook) noteAbort(n *Node) bool {
+func (b *rulebook) abortsLater(n *Node) bool {
 	kind := kindOf(n.ProvisionState)
 	if kind.agent.word == "" || !kind.waits(n) || b.config.Table.Series() < kind.abort.afterStepSince {
 		return false
 	}
-	steps := kind.edit(n)
-	if steps.Current == nil || steps.Current.Abortable {
-		return false
-	}
-	steps.AbortAfter = true
-	return true
+	current := kind.of(n).Current
+	return current != nil && !current.Abortable
 }
 
 // abortable refuses the abort of an inspection if the node's hardware type has no step of it that can be aborted.

@@ -110,15 +110,16 @@ func (r reconciler) decide(n *Node, s *session) action {
 // carryOut decides by the newest record of a node and acts on it. It returns the action, nothing if
 // the record could not be changed.
 func (r reconciler) carryOut(s *session, id string) (did action) {
-	change := func(n *Node) error {
+	prepare := func(ctx context.Context, n *Node) (func(*Node) error, error) {
 		did = r.decide(n, s)
-		return r.apply(s, n, did)
+		ramdisk, err := r.ask(ctx, n, did)
+		return func(n *Node) error { return r.apply(s, n, did, ramdisk) }, err
 	}
-	before, n, err := r.engine.edit(s.ctx, id, change)
+	before, n, err := r.engine.fleet.editPrepared(s.ctx, id, prepare, r.engine.editFrom)
 	tooLarge := err
 	givenUp := errors.Is(err, ErrTooLarge)
 	if givenUp {
-		before, n, err = r.giveUp(s, id, change, tooLarge)
+		before, n, err = r.giveUp(s, id, prepare, tooLarge)
 	}
 	if err != nil {
 		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
@@ -162,26 +163,37 @@ func (r reconciler) note(s *session, before, n *Node, did action, givenUp bool) 
 // giveUp repeats a change that has made the record too large for the store, and fails the node's work in the same
 // write. If that is too large as well, giveUp also drops the clean-up. Otherwise the node would stay reserved, or keep
 // its work for ever.
-func (r reconciler) giveUp(s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
+func (r reconciler) giveUp(s *session, id string, prepare preparation, tooLarge error) (before, n *Node, err error) {
 	edit := func(cleanUp bool) {
-		before, n, err = r.engine.edit(s.ctx, id, func(n *Node) error {
-			if err := change(n); err != nil {
-				return err
+		withFailure := func(ctx context.Context, n *Node) (func(*Node) error, error) {
+			change, err := prepare(ctx, n)
+			if err == nil {
+				err = change(n)
 			}
-			working := kindOf(n.ProvisionState).work != states.NoWork
-			if working {
-				if err := r.engine.fail(s.ctx, n, workFailure{text: tooLarge.Error()}); err != nil {
+			if err != nil {
+				return nil, err
+			}
+			failure := workFailure{text: tooLarge.Error(), ramdisk: r.engine.bootsRamdisk(ctx, n)}
+			return func(n *Node) error {
+				if err := change(n); err != nil {
 					return err
 				}
-			}
-			if left := n.CleanUp; left != nil && !(working && cleanUp) {
-				n.cleanedUp(*left, tooLarge)
-			}
-			if !n.hasWork() {
-				n.drop()
-			}
-			return nil
-		})
+				working := kindOf(n.ProvisionState).work != states.NoWork
+				if working {
+					if err := r.engine.rules.fail(n, failure, now()); err != nil {
+						return err
+					}
+				}
+				if left := n.CleanUp; left != nil && !(working && cleanUp) {
+					n.cleanedUp(*left, tooLarge)
+				}
+				if !n.hasWork() {
+					n.drop()
+				}
+				return nil
+			}, nil
+		}
+		before, n, err = r.engine.fleet.editPrepared(s.ctx, id, withFailure, r.engine.editFrom)
 	}
 	if edit(true); errors.Is(err, ErrTooLarge) {
 		edit(false)
@@ -189,8 +201,28 @@ func (r reconciler) giveUp(s *session, id string, change func(*Node) error, tooL
 	return before, n, err
 }
 
-// apply changes the record of a node by an action.
-func (r reconciler) apply(s *session, n *Node, a action) error {
+// ask asks what an action needs that fails the work of a node: whether the work boots the agent, and for failOrphan
+// whether the process that has reserved the node is alive, which is errNothingToDo.
+func (r reconciler) ask(ctx context.Context, n *Node, a action) (ramdisk bool, err error) {
+	switch a {
+	case timeOut:
+		return r.engine.bootsRamdisk(ctx, n), nil
+	case failOrphan:
+		switch alive, err := r.engine.config.Membership.Alive(ctx, n.Claim); {
+		case err != nil:
+			return false, fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
+		case alive:
+			return false, errNothingToDo
+		}
+		_, fails := n.machine().Orphaned(r.engine.config.Table)
+		return fails && r.engine.bootsRamdisk(ctx, n), nil
+	default:
+		return false, nil
+	}
+}
+
+// apply changes the record of a node by an action. ramdisk is what ask has returned.
+func (r reconciler) apply(s *session, n *Node, a action, ramdisk bool) error {
 	switch a {
 	case work:
 		r.engine.reserve(n, s.id)
@@ -199,10 +231,10 @@ func (r reconciler) apply(s *session, n *Node, a action) error {
 		n.release()
 		return nil
 	case failOrphan:
-		return r.failOrphan(s.ctx, n)
+		return r.failOrphan(n, ramdisk)
 	case timeOut:
 		text := timeoutText(n, r.engine.config.Table.Series())
-		if err := r.engine.fail(s.ctx, n, workFailure{text: text}); err != nil || !n.hasWork() {
+		if err := r.engine.rules.fail(n, workFailure{text: text, ramdisk: ramdisk}, now()); err != nil || !n.hasWork() {
 			return err
 		}
 		r.engine.reserve(n, s.id)
@@ -217,13 +249,7 @@ func (r reconciler) apply(s *session, n *Node, a action) error {
 //
 // Source: _fail_transient_state in ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
-func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
-	switch alive, err := r.engine.config.Membership.Alive(ctx, n.Claim); {
-	case err != nil:
-		return fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
-	case alive:
-		return errNothingToDo
-	}
+func (r reconciler) failOrphan(n *Node, ramdisk bool) error {
 	takenOver := n.Reservation != r.engine.config.Name
 	n.drop()
 	n.endPower("the power state was being changed when the conductor that did it died")
@@ -232,7 +258,7 @@ func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
 	}
 	if text, ok := n.machine().Orphaned(r.engine.config.Table); ok {
 		faults := takenOver && kindOf(n.ProvisionState).end.takeOverFaults
-		return r.engine.fail(ctx, n, workFailure{text: text, noFault: !faults})
+		return r.engine.rules.fail(n, workFailure{text: text, noFault: !faults, ramdisk: ramdisk}, now())
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 			n.Power = states.PowerOn
 			n.InstanceInfo = map[string]any{"rescue_password": "x", "hashed_rescue_password": "y"}
 			n.Agent.URL = "https://10.0.0.7:9999"
-			require.NoError(t, c.engine.fail(t.Context(), n, workFailure{text: "no answer"}))
+			failure := workFailure{text: "no answer", ramdisk: c.engine.bootsRamdisk(t.Context(), n)}
+			require.NoError(t, c.rules.fail(n, failure, now()))
 			require.Equal(t, test.to, n.ProvisionState)
 			require.Equal(t, "no answer", n.LastError)
 			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason},

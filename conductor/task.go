@@ -134,20 +134,25 @@ func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(
 }
 
 // conclude stores the end of work, which may be a failure. If the record is too large for the store, conclude drops the
-// deferred changes and calls change with the error, with which the work then fails; Node.room has kept room for that.
-// conclude retries for ever, because work whose end is not stored would begin again. It notes the transitions, also if
-// change returns errEnded.
-func (r *reservedRecord) conclude(ctx context.Context, failure error, change func(n *Node, tooLarge error) error) error {
+// deferred changes and makes the change that fail returns for the error; Node.room has kept room for that. conclude
+// retries for ever, because work whose end is not stored would begin again. It notes the transitions, also if a change
+// returns errEnded.
+func (r *reservedRecord) conclude(
+	ctx context.Context, failure error, change func(*Node) error, fail func(tooLarge error) func(*Node) error,
+) error {
 	before, unsure, write := r.get(), &doubts{}, r.engine.transitions.Writing()
 	write.Begin(before.UUID, before.Revision)
 	defer write.End()
-	err := r.retry(ctx, unsure, func(n *Node) error { return change(n, nil) })
+	err := r.retry(ctx, unsure, change)
 	if errors.Is(err, ErrTooLarge) {
 		r.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", r.get().UUID, "failure", failure)
 	}
-	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
+	for failed := false; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; failed = true {
 		r.set(r.get(), math.MaxInt) // without deferred changes
-		if err = r.retry(ctx, unsure, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
+		if !failed {
+			change = fail(err)
+		}
+		if err = r.retry(ctx, unsure, change); errors.Is(err, ErrTooLarge) {
 			r.engine.counters.reportRetries.Add(1)
 			r.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", r.get().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
@@ -163,13 +168,7 @@ func (r *reservedRecord) conclude(ctx context.Context, failure error, change fun
 // earlier attempts.
 func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func(*Node) error) error {
 	for {
-		r.mu.Lock()
-		old, later := r.node, r.later
-		r.mu.Unlock()
-		n := old.Clone()
-		for _, change := range later {
-			change(n)
-		}
+		old, n, later := r.begin()
 		if err := change(n); err != nil {
 			return err
 		}
@@ -180,11 +179,11 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 			n, err = r.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && unsure.has(n):
-				r.set(n, len(later))
+				r.set(n, later)
 				return nil
 			case err == nil && n.Claim != old.Claim:
 				if ended := unsure.ended(n, r.engine.config.Membership.Holds(old.Claim)); ended != nil {
-					r.set(ended, len(later))
+					r.set(ended, later)
 					return nil
 				}
 				r.gone.Store(true)
@@ -199,12 +198,31 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 			r.gone.Store(true)
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
-			r.set(n, len(later))
+			r.set(n, later)
 		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
 			unsure.add(old, attempt)
 		}
 		return err
 	}
+}
+
+// begin returns the node as of the last write, a clone of it with the deferred changes, and their number.
+func (r *reservedRecord) begin() (old, n *Node, later int) {
+	r.mu.Lock()
+	old, changes := r.node, r.later
+	r.mu.Unlock()
+	n = old.Clone()
+	for _, change := range changes {
+		change(n)
+	}
+	return old, n, len(changes)
+}
+
+// pending returns the node with the deferred changes. Its hardware type is asked about it before a write: while the node
+// is reserved, others write only what the node's agent sends.
+func (r *reservedRecord) pending() *Node {
+	_, n, _ := r.begin()
+	return n
 }
 
 // doubts are the writes of a change whose responses were lost. Each attempt that fails may have been written, and the

@@ -196,12 +196,12 @@ func (e *engine) moved(earlier, n *Node) {
 	}
 }
 
-// edit is fleet.edit for a change that may move the node. A write whose response was lost is looked for once.
-func (e *engine) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
+// editFrom is fleet.editFrom for a change that may move the node. A write whose response was lost is looked for once.
+func (e *engine) editFrom(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error) {
 	write := e.transitions.Writing()
 	defer write.End()
 	var old, attempt *Node // of a write in flight
-	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
+	before, n, err = e.fleet.editFrom(ctx, ident, read, func(n *Node) error {
 		write.End() // an earlier attempt has met a conflict
 		old, attempt = n.Clone(), nil
 		err := change(n)

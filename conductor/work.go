@@ -54,15 +54,18 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	err := t.record.conclude(ctx, e.err, func(n *Node, tooLarge error) error {
-		if tooLarge != nil {
-			e = e.unless(tooLarge)
+	end := func() func(*Node) error {
+		ramdisk := e.event == states.EventFail && t.engine.bootsRamdisk(ctx, t.record.pending())
+		return func(n *Node) error {
+			if !n.isAtWorkOf(work) {
+				return errEnded
+			}
+			return t.engine.rules.end(n, e, ramdisk, now())
 		}
-		if !n.isAtWorkOf(work) {
-			return errEnded
-		}
-		ramdisk := e.event == states.EventFail && t.engine.bootsRamdisk(ctx, n)
-		return t.engine.rules.end(n, e, ramdisk, now())
+	}
+	err := t.record.conclude(ctx, e.err, end(), func(tooLarge error) func(*Node) error {
+		e = e.unless(tooLarge)
+		return end()
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
