@@ -25,8 +25,8 @@ type Effect struct {
 
 	fails string // see Fails
 
-	on     func(*call) bool                         // if not nil: the requests that have the effect
-	refuse func(*call) (answer reply, refused bool) // of an effect that refuses requests: the answer to one
+	on     func(*call) bool   // if not nil: the requests that have the effect
+	refuse func(*call) *reply // of an effect that refuses requests: the answer, nil to a request that it does not refuse
 }
 
 // spares reports whether the effect ignores a request.
@@ -163,7 +163,7 @@ func garbage() Effect {
 
 // malformedJSON answers 200 with a body that is not JSON, with the content type of JSON.
 func malformedJSON() Effect {
-	return canned("BadJSON()", func() reply {
+	return canned("BadJSON()", func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(`{"PowerState": On, <EMPTY>`))
 	})
 }
@@ -175,7 +175,7 @@ func truncatedJSON() Effect {
 
 // htmlPage answers 200 with a web page, like a BMC whose Redfish service is disabled, or a proxy.
 func htmlPage() Effect {
-	return canned("HTMLPage()", func() reply {
+	return canned("HTMLPage()", func() *reply {
 		return newReply(http.StatusOK, "text/html; charset=utf-8",
 			[]byte("<!DOCTYPE html><html><head><title>BMC</title></head><body>Please log in.</body></html>\n"))
 	})
@@ -196,7 +196,7 @@ func endlessBody() Effect {
 // Status answers with an error of that HTTP status and does not carry the request out. An invalid status stands for
 // 500.
 func Status(code int) Effect {
-	return canned(fmt.Sprintf("Status(%d)", code), func() reply {
+	return canned(fmt.Sprintf("Status(%d)", code), func() *reply {
 		switch text := http.StatusText(code); {
 		case code == http.StatusUnauthorized:
 			return noSession()
@@ -214,7 +214,7 @@ func lockedAccount() Effect { return canned("Locked()", locked) }
 
 // unavailable answers 503 with a Retry-After header, in whole seconds.
 func unavailable(retryAfter time.Duration) Effect {
-	return canned(fmt.Sprintf("Unavailable(%v)", retryAfter), func() reply {
+	return canned(fmt.Sprintf("Unavailable(%v)", retryAfter), func() *reply {
 		wait := strconv.Itoa(max(seconds(retryAfter), 0))
 		p := problem(http.StatusServiceUnavailable, "Base.1.18.ServiceTemporarilyUnavailable",
 			"The service is temporarily unavailable.  Retry in "+wait+" seconds.", wait)
@@ -231,7 +231,7 @@ func redirectLoop() Effect {
 // redirectTo answers 307 to another URL. A client that follows it repeats its request there, with its body, which in a
 // login has the password.
 func redirectTo(url string) Effect {
-	return canned(fmt.Sprintf("RedirectTo(%q)", url), func() reply { return redirect(url) })
+	return canned(fmt.Sprintf("RedirectTo(%q)", url), func() *reply { return redirect(url) })
 }
 
 // Property replaces a property of the resource, at the top level of the body. The value is anything that encoding/json
@@ -277,7 +277,7 @@ func Change(name string, change func(header http.Header, body []byte) []byte) Ef
 func request(name string, spoil func(*exchange)) Effect { return Effect{name: name, spoil: spoil} }
 
 // canned answers every request alike.
-func canned(name string, answer func() reply) Effect {
+func canned(name string, answer func() *reply) Effect {
 	return request(name, func(x *exchange) { x.send(answer()) })
 }
 
@@ -296,7 +296,7 @@ func edit(name string, change func(object)) Effect {
 	})
 }
 
-func redirect(url string) reply {
+func redirect(url string) *reply {
 	p := newReply(http.StatusTemporaryRedirect, "", nil)
 	p.header.Set("Location", url)
 	return p

@@ -17,7 +17,7 @@ import (
 
 // jsonBody answers 200 with that body, with the content type of JSON.
 func jsonBody(text string) Effect {
-	return canned(fmt.Sprintf("Body(%.40q)", text), func() reply {
+	return canned(fmt.Sprintf("Body(%.40q)", text), func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(text))
 	})
 }
@@ -47,7 +47,7 @@ func errorStatus(code int) int {
 }
 
 // stream sends a reply with a JSON object of n bytes.
-func (x *exchange) stream(p reply, n int) {
+func (x *exchange) stream(p *reply, n int) {
 	const begin, end = `{"Name":"`, `"}`
 	x.send(p)
 	_, _ = io.WriteString(x.w, begin)

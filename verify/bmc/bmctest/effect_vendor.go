@@ -18,10 +18,12 @@ import (
 //
 // Source: Lenovo's XCC; _set_boot_device in ironic/drivers/modules/redfish/management.py.
 func RefuseContinuous() Effect {
-	return refusal("RefuseContinuous()", func(c *call) (reply, bool) {
-		boot, ok := bootOf(c)
-		enabled, _ := textOf(boot["BootSourceOverrideEnabled"])
-		return member{name: "BootSourceOverrideEnabled"}.notInList(enabled), ok && enabled == "Continuous"
+	return refusal("RefuseContinuous()", func(c *call) *reply {
+		enabled, _ := textOf(bootOf(c)["BootSourceOverrideEnabled"])
+		if enabled != "Continuous" {
+			return nil
+		}
+		return member{name: "BootSourceOverrideEnabled"}.notInList(enabled)
 	})
 }
 
@@ -31,14 +33,14 @@ func RefuseContinuous() Effect {
 // Source: BMCs of AMI and ASRockRack; VENDORS_REQUIRING_FULL_BOOT_REQUEST in
 // ironic/drivers/modules/redfish/management.py.
 func WholeBoot() Effect {
-	return refusal("WholeBoot()", func(c *call) (reply, bool) {
-		boot, ok := bootOf(c)
+	return refusal("WholeBoot()", func(c *call) *reply {
+		boot := bootOf(c)
 		for _, name := range []string{"BootSourceOverrideTarget", "BootSourceOverrideEnabled", "BootSourceOverrideMode"} {
-			if ok && boot[name] == nil {
-				return member{name: name}.missing(), true
+			if boot != nil && boot[name] == nil {
+				return member{name: name}.missing()
 			}
 		}
-		return reply{}, false
+		return nil
 	})
 }
 
@@ -57,15 +59,15 @@ func RefuseParameters(names ...string) Effect {
 }
 
 // ofInsert refuses an InsertMedia for the first of some parameters that is given, or that is not.
-func ofInsert(effect string, names []string, given bool, refuse func(member) reply) Effect {
-	return refusal(effect, func(c *call) (reply, bool) {
+func ofInsert(effect string, names []string, given bool, refuse func(member) *reply) Effect {
+	return refusal(effect, func(c *call) *reply {
 		body, _ := members(c.body)
 		for _, name := range names {
 			if isAction(c, insertMedia) && (body[name] != nil) == given {
-				return refuse(member{name, insertMedia}), true
+				return refuse(member{name, insertMedia})
 			}
 		}
-		return reply{}, false
+		return nil
 	})
 }
 
@@ -73,9 +75,11 @@ func ofInsert(effect string, names []string, given bool, refuse func(member) rep
 //
 // Source: HPE's iLO; eject_media in sushy/resources/manager/virtual_media.py.
 func RequireEjectBody() Effect {
-	return refusal("RequireEjectBody()", func(c *call) (reply, bool) {
-		return problem(http.StatusUnsupportedMediaType, "Base.1.18.GeneralError", http.StatusText(http.StatusUnsupportedMediaType)),
-			isAction(c, ejectMedia) && len(bytes.TrimSpace(c.body)) == 0
+	return refusal("RequireEjectBody()", func(c *call) *reply {
+		if !isAction(c, ejectMedia) || len(bytes.TrimSpace(c.body)) > 0 {
+			return nil
+		}
+		return problem(http.StatusUnsupportedMediaType, "Base.1.18.GeneralError", http.StatusText(http.StatusUnsupportedMediaType))
 	})
 }
 
@@ -84,12 +88,13 @@ func RequireEjectBody() Effect {
 //
 // Source: _set_power_state in ironic/drivers/modules/redfish/power.py.
 func PoweringOff() Effect {
-	return refusal("PoweringOff()", func(c *call) (reply, bool) {
+	return refusal("PoweringOff()", func(c *call) *reply {
 		body, _ := members(c.body)
-		kind, _ := textOf(body["ResetType"])
+		if kind, _ := textOf(body["ResetType"]); !isAction(c, resetAction) || kind != "On" {
+			return nil
+		}
 		return problem(http.StatusConflict, "Base.1.18.ActionParameterValueConflict",
-				"The value 'On' for the parameter ResetType conflicts with the state of the system.", "ResetType", "On"),
-			isAction(c, resetAction) && kind == "On"
+			"The value 'On' for the parameter ResetType conflicts with the state of the system.", "ResetType", "On")
 	})
 }
 
@@ -100,9 +105,11 @@ func PoweringOff() Effect {
 // Source: the message registries of both; check_retry_on_exception in sushy/connector.py; _is_during_post_error in
 // ironic/drivers/modules/redfish/management.py.
 func Busy(messageID string) Effect {
-	return refusal(fmt.Sprintf("Busy(%q)", messageID), func(c *call) (reply, bool) {
-		changes := c.Method == http.MethodPatch || c.Method == http.MethodPost && strings.Contains(c.URL.Path, "/Actions/")
-		return problem(http.StatusBadRequest, messageID, "The request cannot be carried out in the state that the system is in."), changes
+	return refusal(fmt.Sprintf("Busy(%q)", messageID), func(c *call) *reply {
+		if c.Method != http.MethodPatch && (c.Method != http.MethodPost || !strings.Contains(c.URL.Path, "/Actions/")) {
+			return nil
+		}
+		return problem(http.StatusBadRequest, messageID, "The request cannot be carried out in the state that the system is in.")
 	})
 }
 
@@ -111,8 +118,11 @@ func Busy(messageID string) Effect {
 //
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func Ejecting() Effect {
-	return refusal("Ejecting()", func(c *call) (reply, bool) {
-		return internalError("The request failed due to an internal service error."), isAction(c, insertMedia)
+	return refusal("Ejecting()", func(c *call) *reply {
+		if !isAction(c, insertMedia) {
+			return nil
+		}
+		return internalError("The request failed due to an internal service error.")
 	})
 }
 
@@ -138,8 +148,11 @@ func Meanwhile(power string, status int) Effect {
 //
 // Source: Dell's iDRAC 10; pull request 510 of github.com/stmcginnis/gofish.
 func RefuseActionIfMatch() Effect {
-	return refusal("RefuseActionIfMatch()", func(c *call) (reply, bool) {
-		return otherETag(), c.Method == http.MethodPost && c.Header.Get("If-Match") != ""
+	return refusal("RefuseActionIfMatch()", func(c *call) *reply {
+		if c.Method != http.MethodPost || c.Header.Get("If-Match") == "" {
+			return nil
+		}
+		return otherETag()
 	})
 }
 
@@ -148,12 +161,15 @@ func RefuseActionIfMatch() Effect {
 //
 // Source: Supermicro's older BMCs redirect the log-in; pull request 187 of github.com/bb-Ricardo/check_redfish.
 func Redirect(status int, location string) Effect {
-	return refusal(fmt.Sprintf("Redirect(%d, %q)", status, location), func(c *call) (reply, bool) {
+	return refusal(fmt.Sprintf("Redirect(%d, %q)", status, location), func(c *call) *reply {
+		if strings.HasSuffix(location, "*/") && strings.HasSuffix(c.URL.Path, "/") {
+			return nil
+		}
 		p := newReply(status, "", nil)
 		if to := strings.ReplaceAll(location, "*", c.URL.EscapedPath()); to != "" {
 			p.header.Set("Location", to)
 		}
-		return p, !strings.HasSuffix(location, "*/") || !strings.HasSuffix(c.URL.Path, "/")
+		return p
 	})
 }
 
@@ -161,10 +177,12 @@ func Redirect(status int, location string) Effect {
 //
 // Source: _etag_handler in sushy/connector.py.
 func RequireIfMatch() Effect {
-	return refusal("RequireIfMatch()", func(c *call) (reply, bool) {
+	return refusal("RequireIfMatch()", func(c *call) *reply {
+		if c.Method != http.MethodPatch || c.Header.Get("If-Match") != "" {
+			return nil
+		}
 		return problem(http.StatusPreconditionRequired, "Base.1.18.PreconditionRequired",
-				"A precondition header or annotation is required to change this resource."),
-			c.Method == http.MethodPatch && c.Header.Get("If-Match") == ""
+			"A precondition header or annotation is required to change this resource.")
 	})
 }
 
@@ -223,17 +241,11 @@ const (
 	resetAction = "ComputerSystem.Reset"
 )
 
-// refusal makes an effect of a function that tells the answer to a request that is refused.
-func refusal(name string, refuse func(*call) (answer reply, refused bool)) Effect {
-	e := request(name, func(x *exchange) {
-		answer, _ := refuse(x.call) // it is on no other request
-		x.send(answer)
-	})
+// refusal makes an effect of a function that returns the answer to a request, nil to one that it does not refuse.
+func refusal(name string, refuse func(*call) *reply) Effect {
+	e := request(name, func(x *exchange) { x.send(refuse(x.call)) })
 	e.refuse = refuse
-	e.on = func(c *call) bool {
-		_, refused := refuse(c)
-		return refused
-	}
+	e.on = func(c *call) bool { return refuse(c) != nil }
 	return e
 }
 
@@ -241,9 +253,12 @@ func isAction(c *call, name string) bool {
 	return c.Method == http.MethodPost && strings.HasSuffix(cleanPath(c.URL.Path), "/Actions/"+name)
 }
 
-// bootOf returns the properties of the boot override that a request changes. It reports whether it changes any.
-func bootOf(c *call) (boot map[string]json.RawMessage, ok bool) {
+// bootOf returns the properties of the boot override that a request changes, nil if it is no change of it.
+func bootOf(c *call) map[string]json.RawMessage {
+	if c.Method != http.MethodPatch {
+		return nil
+	}
 	body, _ := members(c.body)
-	boot, ok = members(body["Boot"])
-	return boot, ok && c.Method == http.MethodPatch
+	boot, _ := members(body["Boot"])
+	return boot
 }

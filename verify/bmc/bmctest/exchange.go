@@ -17,10 +17,10 @@ type exchange struct {
 }
 
 // answer carries the request out and returns a healthy BMC's reply.
-func (x *exchange) answer() reply { return x.bmc.answer(x.call) }
+func (x *exchange) answer() *reply { return x.bmc.answer(x.call) }
 
 // send sends a reply without any fault.
-func (x *exchange) send(p reply) {
+func (x *exchange) send(p *reply) {
 	x.bmc.mu.Lock()
 	x.entry.Status = p.status
 	x.bmc.mu.Unlock()
@@ -75,7 +75,7 @@ func (x *exchange) take() (net.Conn, bool) {
 }
 
 // cut sends no more than n bytes of a response and leaves the connection open.
-func (x *exchange) cut(p reply, n int) (net.Conn, bool) {
+func (x *exchange) cut(p *reply, n int) (net.Conn, bool) {
 	response := p.bytes(x.call.Request)
 	c, ok := x.take()
 	if !ok {
@@ -89,7 +89,7 @@ func (x *exchange) cut(p reply, n int) (net.Conn, bool) {
 }
 
 // drip sends a response byte by byte.
-func (x *exchange) drip(p reply, interval time.Duration) {
+func (x *exchange) drip(p *reply, interval time.Duration) {
 	c, ok := x.take()
 	if !ok {
 		return

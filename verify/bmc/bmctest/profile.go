@@ -204,14 +204,14 @@ func (p *Profile) baseboard(at string) object {
 	return o
 }
 
-// refuse returns the answer to a request that the profile refuses.
-func (p *Profile) refuse(c *call) (answer reply, refused bool) {
+// refuse returns the answer to a request, nil to one that the profile does not refuse.
+func (p *Profile) refuse(c *call) *reply {
 	for _, e := range p.Refusals {
-		if answer, refused := e.refuse(c); refused {
-			return answer, true
+		if answer := e.refuse(c); answer != nil {
+			return answer
 		}
 	}
-	return reply{}, false
+	return nil
 }
 
 // of returns the ETag that is sent for one of StrongETags.
@@ -226,7 +226,7 @@ func (form ETags) of(strong string) string {
 }
 
 // spell returns a resource without the members that the profile lacks, and with its form of ETags.
-func (p *Profile) spell(r reply) reply {
+func (p *Profile) spell(r *reply) *reply {
 	var o object
 	tag := r.header.Get("ETag")
 	if tag == "" || p.ETags == StrongETags && len(p.Without) == 0 || json.Unmarshal(r.body, &o) != nil {

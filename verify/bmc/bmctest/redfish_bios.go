@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"slices"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // biosReset is the path of an action below the BIOS settings.
@@ -47,7 +44,7 @@ func (b *bios) set(a attribute, value any) {
 
 // biosResource returns the resource at a path below the BIOS settings of a system, nil if there is none.
 func (s *system) biosResource(below string) *resource {
-	show := func(o func() object) func() reply { return func() reply { return show(http.StatusOK, o()) } }
+	show := func(o func() object) func() *reply { return func() *reply { return show(http.StatusOK, o()) } }
 	switch {
 	case below == "" && s.profile.BIOSInPlace:
 		return &resource{get: show(s.biosObject), patch: s.patchBIOS}
@@ -99,29 +96,27 @@ func (s *system) shownAttributes(values map[string]any) map[string]any {
 const applyOnReset = "OnReset"
 
 // patchBIOS changes attributes, all or nothing.
-func (s *system) patchBIOS(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+func (s *system) patchBIOS(c *call) *reply {
 	changes := make(map[string]any)
-	for name, raw := range sorted.All(body) {
-		property := member{name: name}
-		content, ok := members(raw)
-		switch {
-		case name != "Attributes" && name != "@Redfish.SettingsApplyTime":
-			return property.unknown()
-		case !ok:
-			return property.wrongType(string(raw))
-		case name == "Attributes":
-			if refusal, ok := s.mergeAttributes(changes, content); !ok {
-				return refusal
+	attributes := make(setters)
+	for _, a := range s.profile.attributes() {
+		attributes[a.name] = a.into(changes)
+	}
+	properties := setters{
+		"Attributes": inside(attributes),
+		"@Redfish.SettingsApplyTime": func(at member, raw json.RawMessage) *reply {
+			when, ok := members(raw)
+			if !ok {
+				return at.wrongType(raw)
 			}
-		default:
-			if when, _ := textOf(content["ApplyTime"]); when != applyOnReset {
-				return member{name: "ApplyTime"}.notInList(string(content["ApplyTime"]))
+			if text, _ := textOf(when["ApplyTime"]); text != applyOnReset {
+				return member{name: "ApplyTime"}.notInList(string(when["ApplyTime"]))
 			}
-		}
+			return nil
+		},
+	}
+	if refusal := properties.set("", c.body); refusal != nil {
+		return refusal
 	}
 	for _, a := range s.profile.attributes() {
 		if value, ok := changes[a.name]; ok {
@@ -134,25 +129,8 @@ func (s *system) patchBIOS(c *call) reply {
 	return show(http.StatusOK, s.biosSettings())
 }
 
-// mergeAttributes decodes the values of attributes into changes.
-func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
-	attributes := s.profile.attributes()
-	for name, raw := range sorted.All(values) {
-		i := slices.IndexFunc(attributes, func(a attribute) bool { return a.name == name })
-		if i < 0 {
-			return member{name: name}.unknown(), false
-		}
-		value, refusal, ok := attributes[i].decode(raw)
-		if !ok {
-			return refusal, false
-		}
-		changes[name] = value
-	}
-	return reply{}, true
-}
-
 // resetBIOS carries out the action Bios.ResetBios.
-func (s *system) resetBIOS(*call) reply {
+func (s *system) resetBIOS(*call) *reply {
 	for _, a := range s.profile.attributes() {
 		if !a.readOnly {
 			s.bios.set(a, a.fallback)

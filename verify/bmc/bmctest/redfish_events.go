@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 const (
@@ -72,7 +70,7 @@ func (e *events) resource(id string) *resource {
 	s := e.subscriptions[i]
 	return &resource{
 		get: static(s.object()),
-		del: func(*call) reply {
+		del: func(*call) *reply {
 			e.subscriptions = slices.DeleteFunc(e.subscriptions, func(other *subscription) bool { return other == s })
 			return noContent()
 		},
@@ -80,36 +78,27 @@ func (e *events) resource(id string) *resource {
 }
 
 // subscribe handles a POST to the collection of subscriptions.
-func (e *events) subscribe(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+func (e *events) subscribe(c *call) *reply {
 	s := &subscription{properties: object{}}
-	for name, raw := range sorted.All(body) {
-		property := member{name: name}
-		var value any
-		switch name {
-		case "Destination", "Protocol", "Context":
-			value, ok = textOf(raw)
-		case "EventTypes":
-			var types []string
-			ok = json.Unmarshal(raw, &types) == nil
-			value = types
+	text := property[string](s.properties)
+	all := setters{
+		"Destination": text, "Protocol": text, "Context": text, "HttpHeaders": property[any](s.properties),
+		"EventTypes": func(at member, raw json.RawMessage) *reply {
+			var types []string // none for null
+			if json.Unmarshal(raw, &types) != nil {
+				return at.wrongType(raw)
+			}
 			for _, t := range types {
 				if !slices.Contains(eventTypes, t) {
-					return property.notInList(t)
+					return at.notInList(t)
 				}
 			}
-		case "HttpHeaders":
-			ok = json.Unmarshal(raw, &value) == nil
-		default:
-			return property.unknown()
-		}
-		if !ok {
-			return property.wrongType(string(raw))
-		}
-		s.properties[name] = value
+			s.properties[at.name] = types
+			return nil
+		},
+	}
+	if refusal := all.set("", c.body); refusal != nil {
+		return refusal
 	}
 	for _, name := range []string{"Destination", "Protocol"} {
 		if s.properties[name] == nil {

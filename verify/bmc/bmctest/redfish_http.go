@@ -14,10 +14,10 @@ const maxBody = 64 << 10
 
 // resource is the resource at a path, with a handler for each method. The handlers run with Redfish.mu held.
 type resource struct {
-	get   func() reply
-	post  func(*call) reply
-	patch func(*call) reply
-	del   func(*call) reply
+	get   func() *reply
+	post  func(*call) *reply
+	patch func(*call) *reply
+	del   func(*call) *reply
 
 	open  []string  // methods that need no credentials
 	owner *resource // the resource whose ETag is compared with If-Match; nil for the resource itself, if it has a get
@@ -64,7 +64,7 @@ func (b *Redfish) note(r *http.Request) *Request {
 }
 
 // answer carries a request out and returns a healthy BMC's reply.
-func (b *Redfish) answer(c *call) reply {
+func (b *Redfish) answer(c *call) *reply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if v := c.Header.Get("OData-Version"); v != "" && v != "4.0" {
@@ -73,7 +73,7 @@ func (b *Redfish) answer(c *call) reply {
 	}
 	res := b.find(cleanPath(c.URL.Path))
 	if !res.isOpen(c.Method) {
-		if refusal, ok := b.authenticate(c.Request); !ok {
+		if refusal := b.authenticate(c.Request); refusal != nil {
 			return refusal
 		}
 	}
@@ -87,7 +87,7 @@ func (b *Redfish) answer(c *call) reply {
 	if !isRead(c.Method) && !res.matches(c.Header.Get("If-Match"), b.profile().ETags) {
 		return otherETag()
 	}
-	if refusal, refused := b.profile().refuse(c); refused {
+	if refusal := b.profile().refuse(c); refusal != nil {
 		return refusal
 	}
 	r := b.profile().spell(handle(c))
@@ -109,10 +109,10 @@ func (res *resource) isOpen(method string) bool {
 }
 
 // handler returns the handler of a method, nil if the resource does not support the method.
-func (res *resource) handler(method string) func(*call) reply {
+func (res *resource) handler(method string) func(*call) *reply {
 	switch {
 	case isRead(method) && res.get != nil:
-		return func(*call) reply { return res.get() }
+		return func(*call) *reply { return res.get() }
 	case method == http.MethodPost:
 		return res.post
 	case method == http.MethodPatch:

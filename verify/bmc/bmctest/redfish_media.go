@@ -9,8 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // Paths below the owner of slots of virtual media, which is a system or the manager, and below a slot.
@@ -93,7 +91,7 @@ func (b *Redfish) slotResource(owner, path string) *resource {
 	at := owner + mediaBelow + "/" + id
 	switch {
 	case below == "":
-		return &resource{get: func() reply { return show(http.StatusOK, s.object(at)) }, patch: func(c *call) reply { return s.patch(at, c) }}
+		return &resource{get: func() *reply { return show(http.StatusOK, s.object(at)) }, patch: func(c *call) *reply { return s.patch(at, c) }}
 	case below == insertPath && s.inserts():
 		return &resource{post: s.insert}
 	case below == ejectPath && s.ejects():
@@ -148,7 +146,7 @@ func (s *slot) object(at string) object {
 }
 
 // insert carries out the action VirtualMedia.InsertMedia. It refuses to replace an image.
-func (s *slot) insert(c *call) reply {
+func (s *slot) insert(c *call) *reply {
 	const action = insertMedia
 	body, ok := members(c.body)
 	if !ok {
@@ -162,7 +160,7 @@ func (s *slot) insert(c *call) reply {
 			"The change to the requested resource failed because the resource is in use or in transition.")
 	}
 	m := medium{inserted: true, writeProtected: true}
-	if refusal, ok := m.merge(body, action); !ok {
+	if refusal := m.set(action, c.body); refusal != nil {
 		return refusal
 	}
 	s.change(m)
@@ -170,23 +168,19 @@ func (s *slot) insert(c *call) reply {
 }
 
 // eject carries out the action VirtualMedia.EjectMedia. It succeeds if the slot is empty, too.
-func (s *slot) eject(*call) reply {
+func (s *slot) eject(*call) *reply {
 	s.change(medium{})
 	return noContent()
 }
 
 // patch inserts, changes or ejects the image, all or nothing. An Image of null empties the slot. Without actions the
 // client says that the image is inserted.
-func (s *slot) patch(at string, c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+func (s *slot) patch(at string, c *call) *reply {
 	m := s.medium
 	if m.image == "" {
 		m = medium{inserted: !s.profile.PatchedSlots, writeProtected: true}
 	}
-	if refusal, ok := m.merge(body, ""); !ok {
+	if refusal := m.set("", c.body); refusal != nil {
 		return refusal
 	}
 	if m.image == "" {
@@ -208,38 +202,29 @@ func (s *slot) change(to medium) {
 	}
 }
 
-// merge sets the members of a request's body. With an action they are its parameters, and otherwise properties.
-func (m *medium) merge(body map[string]json.RawMessage, action string) (refusal reply, ok bool) {
-	for name, raw := range sorted.All(body) {
-		at := member{name, action}
-		var accepted bool
-		switch name {
-		case "Image":
-			m.image, accepted = textOf(raw)
-			accepted = accepted || action == "" && string(raw) == "null"
-		case "Inserted":
-			accepted = json.Unmarshal(raw, &m.inserted) == nil && string(raw) != "null"
-		case "WriteProtected":
-			accepted = json.Unmarshal(raw, &m.writeProtected) == nil && string(raw) != "null"
-		case "UserName":
-			m.user, accepted = textOf(raw)
-		case "Password", "TransferMethod":
-			_, accepted = textOf(raw)
-		case "TransferProtocolType":
-			if m.protocol, accepted = textOf(raw); accepted && !slices.Contains(mediaProtocols, m.protocol) {
-				return at.notInList(m.protocol), false
+// set sets the members of a request's body. With an action they are its parameters, and otherwise properties.
+func (m *medium) set(action string, body []byte) (refusal *reply) {
+	var ignored string
+	all := setters{
+		"Image": into(&m.image), "Inserted": into(&m.inserted), "WriteProtected": into(&m.writeProtected), "UserName": into(&m.user),
+		"Password": into(&ignored), "TransferMethod": into(&ignored), "TransferProtocolType": oneOf(&m.protocol, mediaProtocols),
+	}
+	if action == "" {
+		all["Image"] = func(at member, raw json.RawMessage) *reply {
+			m.image = "" // for null
+			if string(raw) == "null" {
+				return nil
 			}
-		default:
-			return at.unknown(), false
+			return into(&m.image)(at, raw)
 		}
-		if !accepted {
-			return at.wrongType(string(raw)), false
-		}
+	}
+	if refusal := all.set(action, body); refusal != nil {
+		return refusal
 	}
 	if m.image != "" && !m.reachable() || m.image == "" && action != "" {
-		return member{"Image", action}.wrongFormat(m.image), false
+		return member{"Image", action}.wrongFormat(m.image)
 	}
-	return reply{}, true
+	return nil
 }
 
 // reachable reports whether the image's URL says how to transfer it, or the client has said so. Nothing is transferred.

@@ -22,18 +22,18 @@ type reply struct {
 // object is a JSON object.
 type object = map[string]any
 
-func newReply(status int, contentType string, body []byte) reply {
+func newReply(status int, contentType string, body []byte) *reply {
 	h := http.Header{"Odata-Version": {"4.0"}, "Cache-Control": {"no-cache"}}
 	if body != nil {
 		h.Set("Content-Type", contentType)
 	}
-	return reply{status: status, header: h, body: body}
+	return &reply{status: status, header: h, body: body}
 }
 
-func noContent() reply { return newReply(http.StatusNoContent, "", nil) }
+func noContent() *reply { return newReply(http.StatusNoContent, "", nil) }
 
 // show returns a resource as JSON, with its ETag.
-func show(status int, resource object) reply {
+func show(status int, resource object) *reply {
 	body, err := json.Marshal(resource)
 	if err != nil {
 		return internalError(err.Error())
@@ -60,7 +60,7 @@ func textOf(raw json.RawMessage) (string, bool) {
 }
 
 // send writes the reply as an ordinary HTTP response.
-func (p reply) send(w http.ResponseWriter) {
+func (p *reply) send(w http.ResponseWriter) {
 	for name, values := range p.header {
 		w.Header()[name] = values
 	}
@@ -69,7 +69,7 @@ func (p reply) send(w http.ResponseWriter) {
 }
 
 // bytes returns the reply to r as sent over the connection, from the status line on.
-func (p reply) bytes(r *http.Request) []byte {
+func (p *reply) bytes(r *http.Request) []byte {
 	h := p.header.Clone()
 	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	var buf bytes.Buffer

@@ -10,7 +10,7 @@ import (
 )
 
 // problem returns an error response, DSP0266 "Error responses".
-func problem(status int, messageID, text string, args ...string) reply {
+func problem(status int, messageID, text string, args ...string) *reply {
 	info := object{
 		"@odata.type":     "#Message.v1_1_1.Message",
 		"MessageId":       messageID,
@@ -28,16 +28,16 @@ func problem(status int, messageID, text string, args ...string) reply {
 	return newReply(status, "application/json", body)
 }
 
-func internalError(text string) reply {
+func internalError(text string) *reply {
 	return problem(http.StatusInternalServerError, "Base.1.18.InternalError", text)
 }
 
-func badJSON() reply {
+func badJSON() *reply {
 	return problem(http.StatusBadRequest, "Base.1.18.MalformedJSON",
 		"The request body submitted was malformed JSON and could not be parsed by the receiving service.")
 }
 
-func otherETag() reply {
+func otherETag() *reply {
 	return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
 		"The ETag supplied did not match the ETag required to change this resource.")
 }
@@ -46,7 +46,7 @@ func otherETag() reply {
 // action.
 type member struct{ name, action string }
 
-func (m member) missing() reply {
+func (m member) missing() *reply {
 	if m.action == "" {
 		return problem(http.StatusBadRequest, "Base.1.18.PropertyMissing", fmt.Sprintf(
 			"The property %s is a required property and must be included in the request.", m.name), m.name)
@@ -55,7 +55,7 @@ func (m member) missing() reply {
 		"The action %s requires the parameter %s to be present in the request body.", m.action, m.name), m.action, m.name)
 }
 
-func (m member) unknown() reply {
+func (m member) unknown() *reply {
 	if m.action == "" {
 		return problem(http.StatusBadRequest, "Base.1.18.PropertyUnknown", fmt.Sprintf(
 			"The property %s is not in the list of valid properties for the resource.", m.name), m.name)
@@ -64,28 +64,28 @@ func (m member) unknown() reply {
 		"The action %s was submitted with the invalid parameter %s.", m.action, m.name), m.action, m.name)
 }
 
-func (m member) readOnly() reply {
+func (m member) readOnly() *reply {
 	return problem(http.StatusBadRequest, "Base.1.18.PropertyNotWritable", fmt.Sprintf(
 		"The property %s is a read-only property and cannot be assigned a value.", m.name), m.name)
 }
 
-func (m member) notInList(value string) reply {
+func (m member) notInList(value string) *reply {
 	return m.badValue("ValueNotInList", value, "not in the list of acceptable values")
 }
 
-func (m member) outOfRange(value string) reply {
+func (m member) outOfRange(value string) *reply {
 	return m.badValue("ValueOutOfRange", value, "not in the supported range of acceptable values")
 }
 
-func (m member) wrongFormat(value string) reply {
+func (m member) wrongFormat(value string) *reply {
 	return m.badValue("ValueFormatError", value, "not in a format that the service can accept")
 }
 
-func (m member) wrongType(value string) reply {
-	return m.badValue("ValueTypeError", value, "not of a type that the service can accept")
+func (m member) wrongType(value json.RawMessage) *reply {
+	return m.badValue("ValueTypeError", string(value), "not of a type that the service can accept")
 }
 
-func (m member) badValue(kind, value, complaint string) reply {
+func (m member) badValue(kind, value, complaint string) *reply {
 	if m.action == "" {
 		return problem(http.StatusBadRequest, "Base.1.18.Property"+kind, fmt.Sprintf(
 			"The value '%s' for the property %s is %s.", value, m.name, complaint), value, m.name)
@@ -95,35 +95,35 @@ func (m member) badValue(kind, value, complaint string) reply {
 		value, m.name, m.action)
 }
 
-func notFound(path string) reply {
+func notFound(path string) *reply {
 	return problem(http.StatusNotFound, "Base.1.18.ResourceMissingAtURI",
 		fmt.Sprintf("The resource at the URI '%s' was not found.", path), path)
 }
 
-func notAllowed(allow []string) reply {
+func notAllowed(allow []string) *reply {
 	p := problem(http.StatusMethodNotAllowed, "Base.1.18.OperationNotAllowed",
 		"The HTTP method is not allowed on this resource.")
 	p.header.Set("Allow", strings.Join(allow, ", "))
 	return p
 }
 
-func unauthorized(messageID, text string, args ...string) reply {
+func unauthorized(messageID, text string, args ...string) *reply {
 	p := problem(http.StatusUnauthorized, messageID, text, args...)
 	p.header.Set("WWW-Authenticate", `Basic realm="bmctest"`)
 	return p
 }
 
-func noSession() reply {
+func noSession() *reply {
 	return unauthorized("Base.1.18.NoValidSession", "There is no valid session established with the implementation.")
 }
 
-func wrongCredentials(path string) reply {
+func wrongCredentials(path string) *reply {
 	const reason = "Invalid username or password"
 	return unauthorized("Base.1.18.ResourceAtUriUnauthorized", fmt.Sprintf(
 		"While accessing the resource at '%s', the service received an authorization error '%s'.", path, reason), path, reason)
 }
 
-func locked() reply {
+func locked() *reply {
 	return problem(http.StatusForbidden, "BMCTest.1.0.AccountLocked",
 		"The account is locked after too many failed logins.")
 }

@@ -50,39 +50,39 @@ func (p *Profile) attributes() []attribute {
 	return all
 }
 
-// decode returns the value that a client wants the attribute to have, or why it is refused.
-func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok bool) {
-	at := member{name: a.name}
+// into takes the value that a client wants the attribute to have, if the registry permits it.
+func (a attribute) into(changes map[string]any) setter {
 	if a.readOnly {
-		return nil, at.readOnly(), false
+		return readOnly
 	}
-	switch a.kind {
-	case "Boolean":
-		var b *bool
-		if json.Unmarshal(raw, &b) != nil || b == nil {
-			return nil, at.wrongType(string(raw)), false
+	return func(at member, raw json.RawMessage) *reply {
+		switch a.kind {
+		case "Boolean":
+			return property[bool](changes)(at, raw)
+		case "Integer":
+			var n int
+			if refusal := into(&n)(at, raw); refusal != nil {
+				return refusal
+			}
+			if n < a.lower || n > a.upper {
+				return at.outOfRange(string(raw))
+			}
+			changes[a.name] = n
+			return nil
 		}
-		return *b, reply{}, true
-	case "Integer":
-		var n *int
-		if json.Unmarshal(raw, &n) != nil || n == nil {
-			return nil, at.wrongType(string(raw)), false
+		var text string
+		if refusal := into(&text)(at, raw); refusal != nil {
+			return refusal
 		}
-		if *n < a.lower || *n > a.upper {
-			return nil, at.outOfRange(string(raw)), false
+		switch {
+		case a.kind == "Enumeration" && !slices.Contains(a.values, text):
+			return at.notInList(text)
+		case (a.kind == "String" || a.kind == passwordKind) && utf8.RuneCountInString(text) > a.maxLength:
+			return at.wrongFormat(text)
 		}
-		return *n, reply{}, true
+		changes[a.name] = text
+		return nil
 	}
-	text, ok := textOf(raw)
-	switch {
-	case !ok:
-		return nil, at.wrongType(string(raw)), false
-	case a.kind == "Enumeration" && !slices.Contains(a.values, text):
-		return nil, at.notInList(text), false
-	case (a.kind == "String" || a.kind == passwordKind) && utf8.RuneCountInString(text) > a.maxLength:
-		return nil, at.wrongFormat(text), false
-	}
-	return text, reply{}, true
 }
 
 // entry returns the attribute as the AttributeRegistry schema describes it. The names of its values are numbers if

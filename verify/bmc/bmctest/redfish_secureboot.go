@@ -3,10 +3,7 @@
 package bmctest
 
 import (
-	"encoding/json"
 	"net/http"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // secureBoot is the UEFI secure boot of a system.
@@ -32,24 +29,11 @@ func (s *system) secureBootObject() object {
 	return o
 }
 
-func (s *system) patchSecureBoot(c *call) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+func (s *system) patchSecureBoot(c *call) *reply {
 	enabled := s.secureBoot.enabled
-	for name, raw := range sorted.All(body) {
-		property := member{name: name}
-		switch name {
-		case "SecureBootEnable":
-			if string(raw) == "null" || json.Unmarshal(raw, &enabled) != nil {
-				return property.wrongType(string(raw))
-			}
-		case "SecureBootMode", "SecureBootCurrentBoot":
-			return property.readOnly()
-		default:
-			return property.unknown()
-		}
+	properties := setters{"SecureBootEnable": into(&enabled), "SecureBootMode": readOnly, "SecureBootCurrentBoot": readOnly}
+	if refusal := properties.set("", c.body); refusal != nil {
+		return refusal
 	}
 	s.secureBoot.enabled = enabled
 	return show(http.StatusOK, s.secureBootObject())

@@ -19,35 +19,36 @@ type session struct {
 	created, used time.Time
 }
 
-// login checks credentials. If they are wrong, the refusal is the response.
-func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
+// login checks credentials, and returns the answer to wrong ones.
+func (b *Redfish) login(user, password, path string) (refusal *reply) {
 	want, known := b.config.Users[user]
 	if b.config.LockAfter > 0 && b.failures[user] >= b.config.LockAfter {
 		b.logins.Failed++
-		return locked(), false
+		return locked()
 	}
 	if !known || password != want.Reveal() {
 		b.logins.Failed++
 		if known {
 			b.failures[user]++
 		}
-		return wrongCredentials(path), false
+		return wrongCredentials(path)
 	}
 	b.logins.Succeeded++
 	b.failures[user] = 0
-	return reply{}, true
+	return nil
 }
 
-// authenticate checks the token or the Basic authentication of a request.
-func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
-	if token := r.Header.Get("X-Auth-Token"); token != "" {
-		return noSession(), b.touchSession(token)
-	}
+// authenticate checks the token or the Basic authentication of a request, and returns the answer to a wrong one.
+func (b *Redfish) authenticate(r *http.Request) (refusal *reply) {
+	token := r.Header.Get("X-Auth-Token")
 	user, password, basic := r.BasicAuth()
-	if !basic {
-		return noSession(), false
+	switch {
+	case token != "" && b.touchSession(token):
+		return nil
+	case token == "" && basic:
+		return b.login(user, password, r.URL.Path)
 	}
-	return b.login(user, password, r.URL.Path)
+	return noSession()
 }
 
 // touchSession reports whether a token is valid, and renews its session.
@@ -68,7 +69,7 @@ func (b *Redfish) expireSessions() {
 }
 
 // openSession handles a POST to the collection of sessions.
-func (b *Redfish) openSession(c *call) reply {
+func (b *Redfish) openSession(c *call) *reply {
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
@@ -81,7 +82,7 @@ func (b *Redfish) openSession(c *call) reply {
 	if !ok {
 		return member{name: "Password"}.missing()
 	}
-	if refusal, ok := b.login(user, password, c.URL.Path); !ok {
+	if refusal := b.login(user, password, c.URL.Path); refusal != nil {
 		return refusal
 	}
 	b.expireSessions()
@@ -108,8 +109,8 @@ func (b *Redfish) sessionResource(id string) *resource {
 	}
 	s := b.sessions[i]
 	return &resource{
-		get: func() reply { return show(http.StatusOK, s.object()) },
-		del: func(*call) reply {
+		get: func() *reply { return show(http.StatusOK, s.object()) },
+		del: func(*call) *reply {
 			b.sessions = slices.DeleteFunc(b.sessions, func(other *session) bool { return other == s })
 			return noContent()
 		},

@@ -3,6 +3,7 @@
 package bmctest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // bootOverride is the boot override of a system, in the words of the ComputerSystem schema.
@@ -89,25 +88,25 @@ func (b *Redfish) systemResource(id, below string) *resource {
 	if s == nil {
 		return nil
 	}
-	res := &resource{get: func() reply { return show(http.StatusOK, s.object()) }}
-	settings := &resource{get: func() reply { return show(http.StatusOK, s.settings()) }}
+	res := &resource{get: func() *reply { return show(http.StatusOK, s.object()) }}
+	settings := &resource{get: func() *reply { return show(http.StatusOK, s.settings()) }}
 	if s.profile.BootInSettings {
-		settings.patch = func(c *call) reply { return s.patch(c, s.settings) }
+		settings.patch = func(c *call) *reply { return s.patch(c, s.settings) }
 	} else {
-		res.patch = func(c *call) reply { return s.patch(c, s.object) }
+		res.patch = func(c *call) *reply { return s.patch(c, s.object) }
 	}
 	switch below {
 	case "":
 		return res
 	case resetPath:
-		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
+		return &resource{post: func(c *call) *reply { return b.reset(s, c) }, owner: res}
 	case infoPath:
 		if !s.profile.ActionInfo {
 			return nil
 		}
-		return &resource{get: func() reply { return show(http.StatusOK, s.actionInfo()) }}
+		return &resource{get: func() *reply { return show(http.StatusOK, s.actionInfo()) }}
 	case "SecureBoot":
-		return &resource{get: func() reply { return show(http.StatusOK, s.secureBootObject()) }, patch: s.patchSecureBoot}
+		return &resource{get: func() *reply { return show(http.StatusOK, s.secureBootObject()) }, patch: s.patchSecureBoot}
 	case s.profile.Settings:
 		return settings
 	}
@@ -323,7 +322,7 @@ func resetTypes() []string {
 }
 
 // reset carries out the action ComputerSystem.Reset.
-func (b *Redfish) reset(s *system, c *call) reply {
+func (b *Redfish) reset(s *system, c *call) *reply {
 	resetType := member{name: "ResetType", action: "ComputerSystem.Reset"}
 	body, ok := members(c.body)
 	if !ok {
@@ -347,54 +346,19 @@ func (b *Redfish) reset(s *system, c *call) reply {
 }
 
 // patch changes the boot override, all or nothing, and shows the resource that was changed.
-func (s *system) patch(c *call, changed func() object) reply {
-	body, ok := members(c.body)
-	if !ok {
-		return badJSON()
-	}
+func (s *system) patch(c *call, changed func() object) *reply {
 	boot := s.boot
-	for property, raw := range sorted.All(body) {
-		if property != "Boot" {
-			return member{name: property}.unknown()
-		}
-		if refusal, ok := boot.merge(raw, s.profile); !ok {
-			return refusal
-		}
+	properties := setters{"Boot": func(at member, raw json.RawMessage) *reply {
+		boot.Mode = cmp.Or(s.profile.DefaultBootMode, boot.Mode) // unless the change has one
+		return inside(setters{
+			"BootSourceOverrideTarget":  oneOf(&boot.Target, s.profile.BootTargets),
+			"BootSourceOverrideEnabled": oneOf(&boot.Enabled, s.profile.BootEnabled),
+			"BootSourceOverrideMode":    oneOf(&boot.Mode, s.profile.BootModes),
+		})(at, raw)
+	}}
+	if refusal := properties.set("", c.body); refusal != nil {
+		return refusal
 	}
 	s.boot = boot
 	return show(http.StatusOK, changed())
-}
-
-func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) (refusal reply, ok bool) {
-	changes, ok := members(raw)
-	if !ok {
-		return member{name: "Boot"}.wrongType(string(raw)), false
-	}
-	for property, raw := range sorted.All(changes) {
-		field, allowed := boot.field(property, p)
-		if field == nil {
-			return member{name: property}.unknown(), false
-		}
-		value, _ := textOf(raw)
-		if !slices.Contains(allowed, value) {
-			return member{name: property}.notInList(string(raw)), false
-		}
-		*field = value
-	}
-	if _, ok := changes["BootSourceOverrideMode"]; !ok && p.DefaultBootMode != "" {
-		boot.Mode = p.DefaultBootMode
-	}
-	return reply{}, true
-}
-
-func (boot *bootOverride) field(property string, p *Profile) (field *string, allowed []string) {
-	switch property {
-	case "BootSourceOverrideTarget":
-		return &boot.Target, p.BootTargets
-	case "BootSourceOverrideEnabled":
-		return &boot.Enabled, p.BootEnabled
-	case "BootSourceOverrideMode":
-		return &boot.Mode, p.BootModes
-	}
-	return nil, nil
 }

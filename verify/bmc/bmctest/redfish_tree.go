@@ -74,7 +74,7 @@ func (b *Redfish) find(path string) *resource {
 	return nil
 }
 
-func static(o object) func() reply { return func() reply { return show(http.StatusOK, o) } }
+func static(o object) func() *reply { return func() *reply { return show(http.StatusOK, o) } }
 
 func (b *Redfish) serviceRoot() object {
 	root := object{
@@ -120,7 +120,7 @@ func (b *Redfish) odata() object {
 	return object{"@odata.context": rootPath + "/$metadata", "value": services}
 }
 
-func metadata() reply {
+func metadata() *reply {
 	const document = `<?xml version="1.0" encoding="UTF-8"?>
 <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">
   <edmx:Reference Uri="http://redfish.dmtf.org/schemas/v1/ServiceRoot_v1.xml">
