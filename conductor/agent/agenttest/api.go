@@ -43,8 +43,8 @@ func (a *agent) serve() (stop func(), err error) {
 	mux.HandleFunc("GET /{$}", a.root)
 	mux.HandleFunc("GET /v1/{$}", a.root)
 	mux.HandleFunc("GET /v1/status", a.status)
-	mux.HandleFunc("GET /v1/commands/{$}", a.list)
-	mux.HandleFunc("GET /v1/commands/{id}", a.show)
+	mux.HandleFunc("GET /v1/commands/{$}", a.read(a.list))
+	mux.HandleFunc("GET /v1/commands/{id}", a.read(a.show))
 	mux.HandleFunc("POST /v1/commands/{$}", a.post)
 	server := &http.Server{Handler: a.counted(mux), ErrorLog: log.New(io.Discard, "", 0)}
 	a.machine.mu.Lock()
@@ -87,33 +87,37 @@ func (a *agent) status(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, map[string]any{"started_at": float64(a.started.UnixNano()) / 1e9, "version": a.machine.config.Version}, 0)
 }
 
-// list answers GET /v1/commands/.
-func (a *agent) list(w http.ResponseWriter, r *http.Request) {
-	e := a.machine.effect("commands")
-	if e.kind == delay && !sleep.For(a.ctx, e.wait) || !a.admit(w, r, e, a.machine.config.ReadsNeedToken) {
-		return
+// read returns a handler of requests that read commands. It applies faults and checks the token before it answers, with
+// a number of bytes more.
+func (a *agent) read(answer func(w http.ResponseWriter, r *http.Request, extra int)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		e := a.machine.effect("commands")
+		if e.kind == delay && !sleep.For(a.ctx, e.wait) || !a.admit(w, r, e, a.machine.config.ReadsNeedToken) {
+			return
+		}
+		answer(w, r, e.n)
 	}
+}
+
+// list answers GET /v1/commands/.
+func (a *agent) list(w http.ResponseWriter, _ *http.Request, extra int) {
 	a.mu.Lock()
 	all := []any{}
 	for _, c := range a.commands {
 		all = append(all, c.shown())
 	}
 	a.mu.Unlock()
-	write(w, http.StatusOK, map[string]any{"commands": all}, e.n)
+	write(w, http.StatusOK, map[string]any{"commands": all}, extra)
 }
 
 // show answers GET /v1/commands/ID.
-func (a *agent) show(w http.ResponseWriter, r *http.Request) {
-	e := a.machine.effect("commands")
-	if e.kind == delay && !sleep.For(a.ctx, e.wait) || !a.admit(w, r, e, a.machine.config.ReadsNeedToken) {
-		return
-	}
+func (a *agent) show(w http.ResponseWriter, r *http.Request, extra int) {
 	c := a.command(r.PathValue("id"))
 	if c == nil {
 		refuse(w, http.StatusNotFound, "Not found: Command Result with id "+r.PathValue("id")+" not found.")
 		return
 	}
-	a.answer(w, r, c, e.n)
+	a.answer(w, r, c, extra)
 }
 
 // post answers POST /v1/commands/.

@@ -122,7 +122,8 @@ func (a *agent) accept(name string, params map[string]any, wait bool, e Effect) 
 	ofExtension := func(other string) bool { return strings.HasPrefix(other, extension+".") }
 	switch {
 	case !ok:
-		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Command name must be of the form <extension>.<name>")
+		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command",
+			"Command name must be of the form <extension>.<name>")
 	case !slices.ContainsFunc(slices.Collect(maps.Keys(all)), ofExtension):
 		return nil, newFailure("RequestedObjectNotFoundError", http.StatusNotFound, "Not found", "Extension with id %s not found.", extension)
 	case !known:

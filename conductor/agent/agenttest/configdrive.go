@@ -38,7 +38,7 @@ func (a *agent) writeConfigDrive(ctx context.Context, d disk, drive string) erro
 		err = fmt.Errorf("the partition has %d bytes and the config drive %d", p.size, len(content))
 	}
 	if err == nil {
-		_, err = d.part(p).Write(content)
+		_, err = d.writer(p).Write(content)
 	}
 	if err != nil {
 		return deploymentFailed("Failed to create config drive on disk %s for node %s. Error: %v", device, a.uuid, err)

@@ -74,8 +74,8 @@ func (m *Machine) open(flag int, f func(disk) error) error {
 	return f(disk{file: file, size: info.Size(), written: &m.written})
 }
 
-// part returns a writer to a partition, which writes nothing beyond it.
-func (d disk) part(p partition) io.Writer {
+// writer returns a writer to a partition, which writes nothing beyond it.
+func (d disk) writer(p partition) io.Writer {
 	return &bounded{w: io.NewOffsetWriter(d.file, p.start), left: min(p.size, d.size-p.start), written: d.written}
 }
 

@@ -93,7 +93,7 @@ func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, dri
 	if err := d.eraseMetadata(); err != nil {
 		return nil, err
 	}
-	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.part(partition{0, d.size}), nil })
+	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.writer(partition{0, d.size}), nil })
 	if err != nil {
 		return nil, err
 	}

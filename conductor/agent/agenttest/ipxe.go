@@ -3,12 +3,14 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,12 +80,7 @@ func (i *ipxe) chain(location string) error {
 		case label == "":
 			continue
 		}
-		at = -1
-		for n, line := range lines {
-			if strings.TrimSpace(line) == ":"+label {
-				at = n
-			}
-		}
+		at = slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) == ":"+label })
 		if at < 0 {
 			return fmt.Errorf("%s has no label %s", location, label)
 		}
@@ -91,38 +88,30 @@ func (i *ipxe) chain(location string) error {
 	return nil
 }
 
-// line executes the commands of a line and returns the label to go to. The error is the last executed command's.
+// line executes the commands of a line, between which there may be || and &&, and returns the label to go to. The error
+// is the last executed command's; an empty command succeeds.
 func (i *ipxe) line(line string) (label string, err error) {
-	line = strings.TrimSpace(line)
-	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ":") {
+	words := strings.Fields(line)
+	if len(words) > 0 && (strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], ":")) {
 		return "", nil
 	}
-	execute := true
-	for line != "" {
-		command, rest := line, ""
-		onFailure := false
-		words := strings.Fields(line)
-		for n, word := range words {
-			if word == "||" || word == "&&" {
-				command, rest, onFailure = strings.Join(words[:n], " "), strings.Join(words[n+1:], " "), word == "||"
-				break
-			}
+	for execute := true; ; {
+		end := slices.IndexFunc(words, func(word string) bool { return word == "||" || word == "&&" })
+		last := end < 0
+		if last {
+			end = len(words)
 		}
 		if execute {
-			if label, err = i.command(strings.Fields(i.expand(command))); label != "" || final(err) {
+			if label, err = i.command(strings.Fields(i.expand(strings.Join(words[:end], " ")))); label != "" || final(err) {
 				return label, err
 			}
 		}
-		if command == line {
+		if last {
 			return "", err
 		}
-		execute = onFailure == (err != nil)
-		if rest == "" && execute { // the empty command succeeds
-			return "", nil
-		}
-		line = rest
+		execute = (words[end] == "||") == (err != nil)
+		words = words[end+1:]
 	}
-	return "", err
 }
 
 // final reports whether an error ends all scripts, whatever follows.
@@ -168,9 +157,9 @@ func (i *ipxe) command(words []string) (label string, err error) {
 	case "inc":
 		err = i.increment(args[0])
 	case "isset":
-		err = unless(args[0] != "", errFalse)
+		err = require(args[0] != "")
 	case "iseq":
-		err = unless(args[0] == args[1], errFalse)
+		err = require(args[0] == args[1])
 	case "sleep":
 		err = i.sleep(args[0])
 	case "chain":
@@ -194,12 +183,11 @@ func (i *ipxe) command(words []string) (label string, err error) {
 	return label, err
 }
 
-// unless returns the error if the condition is false.
-func unless(condition bool, err error) error {
-	if condition {
-		return nil
+func require(condition bool) error {
+	if !condition {
+		return errFalse
 	}
-	return err
+	return nil
 }
 
 func (i *ipxe) increment(name string) error {
@@ -260,25 +248,20 @@ func (i *ipxe) load(parameters []string) {
 }
 
 // download returns the content at a URL. An empty content is an error.
-func (i *ipxe) download(location string) (string, error) {
-	body, err := func() (string, error) {
-		r, err := http.NewRequestWithContext(i.ctx, http.MethodGet, location, nil)
-		if err != nil {
-			return "", err
-		}
-		answer, err := i.client.Do(r)
-		if err != nil {
-			return "", err
-		}
-		defer answer.Body.Close()
-		content, err := io.ReadAll(answer.Body)
-		if err == nil && (answer.StatusCode != http.StatusOK || len(content) == 0) {
-			err = fmt.Errorf("%s: status %d with %d bytes", location, answer.StatusCode, len(content))
-		}
-		return string(content), err
-	}()
+func (i *ipxe) download(location string) (content string, err error) {
+	defer func() { i.failure = cmp.Or(err, i.failure) }()
+	r, err := http.NewRequestWithContext(i.ctx, http.MethodGet, location, nil)
 	if err != nil {
-		i.failure = err
+		return "", err
 	}
-	return body, err
+	answer, err := i.client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && (answer.StatusCode != http.StatusOK || len(body) == 0) {
+		err = fmt.Errorf("%s: status %d with %d bytes", location, answer.StatusCode, len(body))
+	}
+	return string(body), err
 }

@@ -19,8 +19,8 @@ const (
 	biosBootMiB  = 1
 )
 
-// part is a partition of a partition image's disk.
-type part struct {
+// plannedPartition is a partition that the disk of a partition image gets.
+type plannedPartition struct {
 	name string
 	mib  int64
 	kind byte   // type in a master boot record
@@ -31,22 +31,22 @@ type part struct {
 // MiB, 0 for none.
 //
 // Source: make_partitions in ironic_lib/disk_utils.py.
-func (i imageInfo) layout(uefi, gpt bool, drive int64) []part {
-	var parts []part
+func (i imageInfo) layout(uefi, gpt bool, drive int64) []plannedPartition {
+	var parts []plannedPartition
 	switch {
 	case uefi:
-		parts = append(parts, part{"efi system partition", efiSystemMiB, mbrESP, efiSystem})
+		parts = append(parts, plannedPartition{"efi system partition", efiSystemMiB, mbrESP, efiSystem})
 	case gpt:
-		parts = append(parts, part{"BIOS Boot partition", biosBootMiB, mbrLinux, biosBoot})
+		parts = append(parts, plannedPartition{"BIOS Boot partition", biosBootMiB, mbrLinux, biosBoot})
 	}
-	for _, p := range []part{
+	for _, p := range []plannedPartition{
 		{"ephemeral", i.Ephemeral, mbrLinux, linuxData}, {"swap", i.Swap, mbrSwap, linuxSwap}, {"configdrive", drive, mbrLinux, linuxData},
 	} {
 		if p.mib > 0 {
 			parts = append(parts, p)
 		}
 	}
-	return append(parts, part{"root", i.Root, mbrLinux, linuxData})
+	return append(parts, plannedPartition{"root", i.Root, mbrLinux, linuxData})
 }
 
 // writePartitionImage partitions the disk, writes the image to the root partition and the config drive to its own, and
@@ -85,11 +85,11 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 			partitions[p.name] = present[n]
 		}
 		if len(content) > 0 {
-			if _, err := d.part(partitions["configdrive"]).Write(content); err != nil {
+			if _, err := d.writer(partitions["configdrive"]).Write(content); err != nil {
 				return nil, writeFailed("1", err.Error())
 			}
 		}
-		return d.part(partitions["root"]), nil
+		return d.writer(partitions["root"]), nil
 	})
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (d disk) addPartition(size int64) (partition, error) {
 }
 
 // makePartitions replaces the partition table of the disk by one with these partitions.
-func (d disk) makePartitions(gpt bool, parts []part) error {
+func (d disk) makePartitions(gpt bool, planned []plannedPartition) error {
 	record, end := make([]byte, sector), d.size
 	_, _ = rand.Read(record[440:444]) // it never fails
 	record[510], record[511] = 0x55, 0xaa
@@ -113,7 +113,7 @@ func (d disk) makePartitions(gpt bool, parts []part) error {
 		}
 	}
 	next := int64(alignment)
-	for _, made := range parts {
+	for _, made := range planned {
 		p := partition{next, made.mib << 20}
 		if next += p.size; next > end {
 			return fmt.Errorf("the partitions need %d MiB, more than %s has", next>>20, device)
