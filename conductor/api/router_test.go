@@ -30,6 +30,16 @@ func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
 		}
 		require.Equal(t, "n", s.do("GET", "/v1/nodes/%6e", "latest", "").json()["name"])
 	}
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n.json"}`)
+	require.Equal(t, http.StatusNotFound, s.do("PUT", "/v1/nodes/n/maintenance/x%2Fn.json", "1.60", `{}`).status, "the last segment is no name")
+	for path, text := range map[string]string{
+		"b/traits": "runbook traits", "b/traits/x": "runbook traits", "b%2Ftraits": "runbooks", "traits": "runbooks", "b/x/traits": "runbooks",
+	} {
+		answer := s.do("GET", "/v1/runbooks/"+path, "1.91", "")
+		require.Equal(t, http.StatusNotFound, answer.status, path)
+		require.Contains(t, string(answer.body), "The API version does not allow "+text+`\"`, path)
+	}
 }
 
 // A program in front of the API may have changed the path alone.

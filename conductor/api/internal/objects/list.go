@@ -150,7 +150,7 @@ func (q *listRequest) checkFilters(checked func(filter) bool) error {
 // fieldsChosen chooses the fields to show. It refuses a path to the details of a record, which has none, and
 // contradictory parameters.
 func fieldsChosen(q *listRequest) (err error) {
-	above := strings.Split(q.r.URL.Path, "/")
+	above := strings.Split(q.r.Path, "/")
 	switch {
 	case q.details && above[len(above)-2] != q.path:
 		return fault.NoSuchResource

@@ -28,12 +28,13 @@ func Runbooks(s *rest.Service) *rest.Controller {
 	if s.Highest < since.RunbookTraits {
 		return c
 	}
-	// The path of the traits is refused as such, with 404 for all methods, also below the version with runbooks.
+	// The path of a runbook's traits is refused as such, with 404 for all methods, also below the version with runbooks.
 	noTraits := &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
 	admit := c.Admit
 	c.Admit = func(r *rest.Request) error {
 		err := admit(r)
-		if err != nil && slices.Contains(strings.Split(r.URL.Path, "/"), "traits") {
+		_, below, _ := strings.Cut(r.Path, "runbooks/")
+		if segments := strings.Split(below, "/"); err != nil && len(segments) > 1 && segments[1] == "traits" {
 			return noTraits
 		}
 		return err

@@ -15,7 +15,7 @@ import (
 // Node returns the node with the UUID or name in a request. If there is none and the path ended with
 // the name and .json, it returns the node whose name ends in .json.
 func (r *Request) Node(ident string) (*conductor.Node, error) {
-	if !strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") {
+	if !strings.HasSuffix(strings.TrimRight(r.Path, "/"), "/"+ident+".json") {
 		return r.FindNode(ident)
 	}
 	return r.FindNodeOrJSON(ident)

@@ -38,6 +38,7 @@ type Request struct {
 	Version states.APIVersion
 	Query   url.Values
 	Params  []string // the path segments that are parameters of the action
+	Path    string   // of the URL, in which slashes may be escaped, see [Request.split]
 	Suffix  bool     // ".json" was removed from the path
 
 	before []string // the path segments before the name of the controller, set by find

@@ -84,6 +84,7 @@ func (r *Request) split() (segments []string, isRoot bool) {
 	if r.Series >= states.Flamingo {
 		path, _ = url.PathUnescape(escapedSlashes.Replace(r.URL.EscapedPath())) // a valid encoding of the path
 	}
+	r.Path = path
 	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok {
 		// The version is not yet negotiated. Since the series with DotJSON, a request without one is no old one.
 		asked := r.Header.Get(versionHeader) != "" || r.Highest < since.DotJSON
