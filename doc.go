@@ -68,6 +68,7 @@
 //	internal/checksum     verifies images by the checksums of instance_info
 //	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
+//	internal/abandoned    remembers the calls that do not return
 //	internal/keylock      locks by key
 //	internal/kit          checks an implementation promise by promise, for the kits that users import
 //	internal/try          ends a script of many steps at its first error, for checks and tools

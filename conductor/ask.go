@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync/atomic"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -35,8 +34,7 @@ func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string,
 		due := time.Now().Add(askTimeout)
 		limited, cancel := context.WithDeadline(ctx, due)
 		defer cancel()
-		answer, err = boundedcall.Do(limited, stepGrace, func(context.Context) (T, error) { return f(), nil })
-		types.unanswered.NoteFrom(q, err, due)
+		answer, err = abandoned.DoUntil(limited, &types.unanswered, q, due, stepGrace, func(context.Context) (T, error) { return f(), nil })
 	}
 	switch {
 	case err == nil:
@@ -58,15 +56,7 @@ func operate[T any](
 	if types.unanswered.Left(q) != nil {
 		return result, fmt.Errorf("an earlier call %s has not returned yet", what)
 	}
-	var returned atomic.Bool
-	result, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (T, error) {
-		defer returned.Store(true)
-		return f(ctx)
-	})
-	if !returned.Load() { // else the error may be about a call within this one, which is remembered by itself
-		types.unanswered.Note(q, err)
-	}
-	return result, err
+	return abandoned.Do(ctx, &types.unanswered, q, stepGrace, f)
 }
 
 // operate is the function operate for a call without a result.

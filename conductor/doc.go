@@ -141,8 +141,7 @@ package conductor
 //	rulebook, transition, interfaces, refusal              decisions; internal/inorder has the calls of OnTransition
 //	expected                                               the times after which nodes are overdue
 //	engine, fence                                          reservations, and the permission for each hardware operation;
-//	                                                       internal/workerpool has the workers, and
-//	                                                       internal/abandoned the calls that do not return
+//	                                                       internal/workerpool has the workers
 //	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/ironstate/ironstate/conductor/internal/abandoned"
+	"github.com/ironstate/ironstate/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sorted"

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ironstate/ironstate/conductor/internal/abandoned"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
-	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/abandoned"
 )
 
 // FilePublisher is a [Hardware] that publishes files for machines from this process, such as the images that they boot.
@@ -59,8 +58,7 @@ func (w *withdrawals) check() {
 			if !ok || w.abandoned.Left(name) != nil {
 				continue
 			}
-			err := w.withdrawUnneeded(ctx, publisher)
-			w.abandoned.Note(name, err)
+			err := w.withdrawUnneeded(ctx, name, publisher)
 			if ctx.Err() != nil {
 				return
 			}
@@ -73,10 +71,10 @@ func (w *withdrawals) check() {
 
 // withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
 // stay until a later check. A call that does not return in time is the last one.
-func (w *withdrawals) withdrawUnneeded(ctx context.Context, publisher FilePublisher) error {
+func (w *withdrawals) withdrawUnneeded(ctx context.Context, name string, publisher FilePublisher) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	unneeded, err := boundedcall.Do(limited, stepGrace, func(context.Context) (ids []string, err error) {
+	unneeded, err := abandoned.Do(limited, &w.abandoned, name, stepGrace, func(context.Context) (ids []string, err error) {
 		published, err := publisher.Published()
 		for _, id := range published {
 			if !w.needsFiles(w.fleet.nodes.Get(id)) {
@@ -87,41 +85,37 @@ func (w *withdrawals) withdrawUnneeded(ctx context.Context, publisher FilePublis
 	})
 	errs := []error{err}
 	for _, id := range unneeded {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || w.abandoned.Left(name) != nil {
 			break
 		}
-		err := w.withdraw(ctx, publisher, id)
-		errs = append(errs, err)
-		var abandoned *boundedcall.AbandonedError
-		if errors.As(err, &abandoned) {
-			break
-		}
+		errs = append(errs, w.withdraw(ctx, name, publisher, id))
 	}
 	return errors.Join(errs...)
 }
 
 // withdraw withdraws the files of a node unless its stored record shows that its machine needs them. Meanwhile, for
 // callTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
-func (w *withdrawals) withdraw(ctx context.Context, publisher FilePublisher, id string) error {
+func (w *withdrawals) withdraw(ctx context.Context, name string, publisher FilePublisher, id string) error {
 	if !w.pool.TryHold(id) {
 		return nil
 	}
 	defer w.pool.Free(id)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return bounded(ctx, func(ctx context.Context) error {
+	_, err := abandoned.Do(ctx, &w.abandoned, name, stepGrace, func(ctx context.Context) (none, error) {
 		n, err := w.fleet.storedNode(ctx, id)
 		switch {
 		case err != nil && !errors.Is(err, NotFound):
-			return err
+			return none{}, err
 		case w.needsFiles(n):
-			return nil
+			return none{}, nil
 		case ctx.Err() != nil: // the worker may be free, and new work may have published files
-			return ctx.Err()
+			return none{}, ctx.Err()
 		}
 		w.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
-		return publisher.Withdraw(id)
+		return none{}, publisher.Withdraw(id)
 	})
+	return err
 }
 
 // needsFiles reports whether the machine of a node may load published files. The files may belong to a conductor that

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/keylock"
 	"github.com/ironstate/ironstate/machine"
@@ -23,7 +24,7 @@ type calls struct {
 	timeout   time.Duration // 0 is none
 	grace     time.Duration
 	locks     keylock.Locks
-	abandoned sync.Map // by key: the *boundedcall.AbandonedError of the last call
+	abandoned abandoned.Calls[string]
 }
 
 func newCalls(timeout, grace time.Duration) *calls { return &calls{timeout: timeout, grace: grace} }
@@ -42,29 +43,26 @@ func callWithin[T any](
 		return value, fmt.Errorf("%w: %w", errNotCalled, err)
 	}
 	defer c.locks.Unlock(key)
-	if last, ok := c.abandoned.Load(key); ok && !last.(*boundedcall.AbandonedError).Returned() {
+	if c.abandoned.Left(key) != nil {
 		return value, fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
 	}
-	c.abandoned.Delete(key)
 	outer := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	value, err = boundedcall.Do(ctx, c.grace, f)
-	var abandoned *boundedcall.AbandonedError
-	switch panicked, ok := err.(*boundedcall.PanicError); {
-	case ok:
-		return value, (*machine.PanicError)(panicked)
-	case !errors.As(err, &abandoned):
-		return value, err
+	value, err = abandoned.Do(ctx, &c.abandoned, key, c.grace, f)
+	switch failure := err.(type) {
+	case *boundedcall.PanicError:
+		return value, (*machine.PanicError)(failure)
+	case *boundedcall.AbandonedError:
+		if outer.Err() == nil {
+			return value, fmt.Errorf("no answer in %v: %w: %w", timeout, errAbandoned, failure.Err)
+		}
+		return value, fmt.Errorf("%w: %w", errAbandoned, failure.Err)
 	}
-	c.abandoned.Store(key, abandoned)
-	if outer.Err() == nil {
-		return value, fmt.Errorf("no answer in %v: %w: %w", timeout, errAbandoned, abandoned.Err)
-	}
-	return value, fmt.Errorf("%w: %w", errAbandoned, abandoned.Err)
+	return value, err
 }
 
 // each calls f for every record and every error that a list yields, until f returns false. f must

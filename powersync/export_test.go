@@ -28,12 +28,6 @@ var ErrAbandoned = errAbandoned
 // Backoff returns how long a node is skipped after so many failures in a row.
 var Backoff = backoff
 
-// LeftBehind returns how many nodes have an abandoned call of the driver.
-func (s *Syncer) LeftBehind() (nodes int) {
-	s.fleet.driver.calls.abandoned.Range(func(any, any) bool { nodes++; return true })
-	return nodes
-}
-
 // AfterSync makes rounds call a function once a node is handled, before its failures are kept.
 func (s *Syncer) AfterSync(f func(id string)) { s.handler = afterSync{s.handler, f} }
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/abandoned"
 )
 
 // kind is a kind of round.
@@ -216,28 +216,20 @@ func (r *reporter) write(ctx context.Context, level slog.Level, message string, 
 // A callback is a user's function that rounds call. While one of its calls is
 // abandoned, no other is made.
 type callback struct {
-	name string
-
-	mu   sync.Mutex
-	left []*boundedcall.AbandonedError
+	name      string
+	abandoned abandoned.Calls[none]
 }
 
 // callBack calls a callback, and abandons the call if it does not return in time. A
 // failure is logged.
 func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
-	c.mu.Lock()
-	for len(c.left) > 0 && c.left[0].Returned() {
-		c.left = c.left[1:]
-	}
-	hangs := len(c.left) > 0
-	c.mu.Unlock()
-	if hangs {
+	if c.abandoned.Left(none{}) != nil {
 		r.counters.add(func(s *Stats) { s.Dropped++ })
 		return
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(maxCallbackTime, r.config.Timeout/8))
 	defer cancel()
-	_, err := boundedcall.Do(bounded, 0, func(context.Context) (none, error) {
+	_, err := abandoned.Do(bounded, &c.abandoned, none{}, 0, func(context.Context) (none, error) {
 		f()
 		return none{}, nil
 	})
@@ -245,12 +237,6 @@ func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 		return
 	}
 	r.counters.add(func(s *Stats) { s.Dropped++ })
-	var abandoned *boundedcall.AbandonedError
-	if errors.As(err, &abandoned) {
-		c.mu.Lock()
-		c.left = append(c.left, abandoned)
-		c.mu.Unlock()
-	}
 	if c != &r.logger {
 		r.write(ctx, slog.LevelError, "callback failed", slog.String("callback", c.name), slog.Any("error", err))
 	}

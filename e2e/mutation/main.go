@@ -96,7 +96,7 @@ var targets = []target{
 	of("conductor/hardware/bootimage"),
 	of("conductor/hardware/images"),
 	of("conductor/agent"),
-	of("conductor/internal/abandoned"),
+	of("internal/abandoned"),
 	of("conductor/internal/agentimage"),
 	of("conductor/internal/configdrive"),
 	of("conductor/internal/index", rapid...),

@@ -50,7 +50,7 @@ func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context)
 		return a.value, a.err
 	case <-timer.C:
 		var none T
-		return none, &AbandonedError{Err: ctx.Err(), Returned: func() bool { return len(answers) > 0 }}
+		return none, &AbandonedError{ctx.Err()}
 	}
 }
 
@@ -61,12 +61,7 @@ type answer[T any] struct {
 
 // AbandonedError says that a function did not return within the grace after the end of
 // its context. It unwraps to the context's error.
-type AbandonedError struct {
-	Err error
-	// Returned reports whether the function has returned since. It is safe for
-	// concurrent use.
-	Returned func() bool
-}
+type AbandonedError struct{ Err error }
 
 func (e *AbandonedError) Error() string { return "the call does not return: " + e.Err.Error() }
 
