@@ -8,12 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -22,6 +19,8 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/e2e/internal/etcdserver"
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/internal/try"
 )
@@ -58,13 +57,18 @@ func (c etcdServers) start(ctx context.Context) {
 			links, proxy.links[peerHost(other)] = append(links, l), l
 		}
 		url := try.Get(proxy.serve(c.network))
-		config := serverConfig{
+		config := etcdserver.Config{
 			Name: name, Dir: filepath.Join(c.dir, name), Cluster: strings.Join(members, ","), Peer: "http://" + peerHost(name) + ":2380",
+			LogLevel: "warn",
 		}
 		s := &serverProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}, addresses[peerHost(name)]}
-		s.command = func() *exec.Cmd { return serverCommand(config, url) }
+		s.command = func() *exec.Cmd {
+			command := etcdserver.Command(config)
+			command.Env = append(command.Env, "HTTP_PROXY="+url, "NO_PROXY=", "no_proxy=") // to reach its peers
+			return command
+		}
 		s.ready = func(line string) (bool, error) {
-			var at serverAddresses
+			var at etcdserver.Addresses
 			err := json.Unmarshal([]byte(line), &at)
 			s.clients.set(at.Clients)
 			s.peers.set(at.Peers)
@@ -74,6 +78,9 @@ func (c etcdServers) start(ctx context.Context) {
 	}
 	try.OK(together(c.servers, func(s *serverProcess) error { return s.process.start(ctx) }))
 }
+
+// peerHost returns the host in a server's peer URL. Only the proxies resolve it.
+func peerHost(name string) string { return name + ".peers.invalid" }
 
 // flags implements [store]. There is a link from the conductor to each server.
 func (c etcdServers) flags(string) []string {
@@ -114,35 +121,21 @@ func newEmbeddedEtcd(c *cluster) store { return &embeddedEtcd{cluster: c} }
 // start implements [store]. It finds the addresses of the servers, which start with their conductors.
 func (c *embeddedEtcd) start(context.Context) {
 	var peers []string
-	for _, name := range conductorNames {
-		peers = append(peers, name+"=http://"+free())
+	for i, address := range try.Get(freeport.Addresses(len(conductorNames))) {
+		peers = append(peers, conductorNames[i]+"=http://"+address)
 	}
 	c.peers = strings.Join(peers, ",")
 }
 
 // flags implements [store].
 func (c *embeddedEtcd) flags(name string) []string {
-	url := "http://" + free()
+	url := "http://" + try.Get(freeport.Addresses(1))[0]
 	c.urls = append(c.urls, url)
 	return []string{"-cluster", c.peers, "-cluster-client", url, "-data", filepath.Join(c.dir, "data-"+name)}
 }
 
 // dial implements [store].
 func (c *embeddedEtcd) dial() storeLog { return dialEtcd(c.urls) }
-
-// free returns an address on which no process listens. Its port is below the ephemeral
-// ports, because a restarted server needs the same port again.
-func free() string {
-	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		try.OK(err)
-		try.OK(l.Close())
-		return l.Addr().String()
-	}
-}
 
 // dialEtcd connects to the log of etcd servers.
 func dialEtcd(urls []string) storeLog {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/e2e/internal/etcdserver"
 	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
@@ -25,7 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if serverMain() {
+	if etcdserver.Main() {
 		return
 	}
 	flag.Parse()

@@ -27,11 +27,12 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/ironstate/ironstate/e2e/internal/etcdserver"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
 func main() {
-	if !serverMain() {
+	if !etcdserver.Main() {
 		program.Main("force", force)
 	}
 }

@@ -12,16 +12,15 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
+	"github.com/ironstate/ironstate/e2e/internal/etcdserver"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/try"
 )
 
 func main() {
-	if len(os.Args) == 5 && os.Args[1] == etcdCommand {
-		program.Main("service", runEtcd)
-		return
+	if !etcdserver.Main() {
+		program.Main("service", run)
 	}
-	program.Main("service", run)
 }
 
 // progress prints a line of progress, with the arguments of Printf.
