@@ -19,9 +19,9 @@ import (
 // Effect is the effect of a Fault. It comes from one of the functions that return an Effect, or from Effects. Handle
 // and Change make new effects. The zero value does nothing. Any number of faults and BMCs may share an Effect.
 type Effect struct {
-	name  string
-	line  line            // other than lineTLS: the effect is on the port
-	spoil func(*exchange) // if line is lineTLS: handles the request
+	name   string
+	port   portState       // other than portTLS: the effect is on the port
+	handle func(*exchange) // if port is portTLS: handles the request
 
 	fails string // see Fails
 
@@ -108,29 +108,31 @@ func failing(why string, effects ...Effect) []Effect {
 func (e Effect) Fails() string { return e.fails }
 
 // Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port reserved.
-func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
+func Refuse() Effect { return Effect{name: "Refuse()", port: portRefused} }
 
 // silent accepts connections and never sends anything: no TLS handshake ends.
-func silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
+func silent() Effect { return Effect{name: "Silent()", port: portSilent} }
 
 // plainHTTP serves HTTP without TLS.
-func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
+func plainHTTP() Effect { return Effect{name: "PlainHTTP()", port: portPlain} }
 
 // HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until
 // the client disconnects or the BMC is closed.
-func HangAfter(n int) Effect { return after("HangAfter", n, drain) }
+func HangAfter(n int) Effect { return cutAfter("HangAfter", n, drain) }
 
 // ResetAfter carries the request out, sends n bytes of the response, counted from the status line, and resets the
 // connection (TCP RST).
-func ResetAfter(n int) Effect { return after("ResetAfter", n, func(c net.Conn) { rawConn(c).reset() }) }
+func ResetAfter(n int) Effect {
+	return cutAfter("ResetAfter", n, func(c net.Conn) { rawConn(c).reset() })
+}
 
 // CloseAfter carries the request out, sends n bytes of the response, counted from the status line, and closes the
 // connection properly.
-func CloseAfter(n int) Effect { return after("CloseAfter", n, func(c net.Conn) { _ = c.Close() }) }
+func CloseAfter(n int) Effect { return cutAfter("CloseAfter", n, func(c net.Conn) { _ = c.Close() }) }
 
-// after makes an effect that carries the request out, sends n bytes of the response, and ends the connection.
-func after(name string, n int, end func(net.Conn)) Effect {
-	return request(fmt.Sprintf("%s(%d)", name, n), func(x *exchange) {
+// cutAfter makes an effect that carries the request out, sends n bytes of the response, and ends the connection.
+func cutAfter(name string, n int, end func(net.Conn)) Effect {
+	return onRequest(fmt.Sprintf("%s(%d)", name, n), func(x *exchange) {
 		if c, ok := x.cut(x.answer(), n); ok {
 			end(c)
 		}
@@ -139,7 +141,7 @@ func after(name string, n int, end func(net.Conn)) Effect {
 
 // Delay waits and then handles the request properly.
 func Delay(d time.Duration) Effect {
-	return request(fmt.Sprintf("Delay(%v)", d), func(x *exchange) {
+	return onRequest(fmt.Sprintf("Delay(%v)", d), func(x *exchange) {
 		if x.wait(d) {
 			x.send(x.answer())
 		}
@@ -148,12 +150,12 @@ func Delay(d time.Duration) Effect {
 
 // drip carries the request out and sends the response one byte per interval, then closes the connection.
 func drip(interval time.Duration) Effect {
-	return request(fmt.Sprintf("Drip(%v)", interval), func(x *exchange) { x.drip(x.answer(), interval) })
+	return onRequest(fmt.Sprintf("Drip(%v)", interval), func(x *exchange) { x.drip(x.answer(), interval) })
 }
 
 // garbage answers with bytes that are not HTTP, and closes the connection.
 func garbage() Effect {
-	return request("Garbage()", func(x *exchange) {
+	return onRequest("Garbage()", func(x *exchange) {
 		if c, ok := x.take(); ok {
 			_, _ = c.Write([]byte("\x00\x15\xff\xfe BMC watchdog\x07\r\n\r\n\x80\x80\x80\x80"))
 			_ = c.Close()
@@ -163,7 +165,7 @@ func garbage() Effect {
 
 // malformedJSON answers 200 with a body that is not JSON, with the content type of JSON.
 func malformedJSON() Effect {
-	return canned("BadJSON()", func() *reply {
+	return answering("BadJSON()", func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(`{"PowerState": On, <EMPTY>`))
 	})
 }
@@ -175,7 +177,7 @@ func truncatedJSON() Effect {
 
 // htmlPage answers 200 with a web page, like a BMC whose Redfish service is disabled, or a proxy.
 func htmlPage() Effect {
-	return canned("HTMLPage()", func() *reply {
+	return answering("HTMLPage()", func() *reply {
 		return newReply(http.StatusOK, "text/html; charset=utf-8",
 			[]byte("<!DOCTYPE html><html><head><title>BMC</title></head><body>Please log in.</body></html>\n"))
 	})
@@ -183,7 +185,7 @@ func htmlPage() Effect {
 
 // endlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
 func endlessBody() Effect {
-	return request("EndlessBody()", func(x *exchange) {
+	return onRequest("EndlessBody()", func(x *exchange) {
 		x.send(newReply(http.StatusOK, "application/json", []byte(`{"Name":"`)))
 		for more := []byte(strings.Repeat("A", 4096)); ; {
 			if _, err := x.w.Write(more); err != nil {
@@ -196,7 +198,7 @@ func endlessBody() Effect {
 // Status answers with an error of that HTTP status and does not carry the request out. An invalid status stands for
 // 500.
 func Status(code int) Effect {
-	return canned(fmt.Sprintf("Status(%d)", code), func() *reply {
+	return answering(fmt.Sprintf("Status(%d)", code), func() *reply {
 		switch text := http.StatusText(code); {
 		case code == http.StatusUnauthorized:
 			return noSession()
@@ -210,11 +212,11 @@ func Status(code int) Effect {
 
 // lockedAccount answers 403 with the message that the account is locked, as after too many failed logins. See also
 // RedfishConfig.LockAfter.
-func lockedAccount() Effect { return canned("Locked()", locked) }
+func lockedAccount() Effect { return answering("Locked()", locked) }
 
 // unavailable answers 503 with a Retry-After header, in whole seconds.
 func unavailable(retryAfter time.Duration) Effect {
-	return canned(fmt.Sprintf("Unavailable(%v)", retryAfter), func() *reply {
+	return answering(fmt.Sprintf("Unavailable(%v)", retryAfter), func() *reply {
 		wait := strconv.Itoa(max(seconds(retryAfter), 0))
 		p := problem(http.StatusServiceUnavailable, "Base.1.18.ServiceTemporarilyUnavailable",
 			"The service is temporarily unavailable.  Retry in "+wait+" seconds.", wait)
@@ -225,24 +227,24 @@ func unavailable(retryAfter time.Duration) Effect {
 
 // redirectLoop answers 307 to the same URL.
 func redirectLoop() Effect {
-	return request("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
+	return onRequest("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
 }
 
 // redirectTo answers 307 to another URL. A client that follows it repeats its request there, with its body, which in a
 // login has the password.
 func redirectTo(url string) Effect {
-	return canned(fmt.Sprintf("RedirectTo(%q)", url), func() *reply { return redirect(url) })
+	return answering(fmt.Sprintf("RedirectTo(%q)", url), func() *reply { return redirect(url) })
 }
 
 // Property replaces a property of the resource, at the top level of the body. The value is anything that encoding/json
 // encodes, and nil is null. A value that it cannot encode changes nothing.
 func Property(name string, value any) Effect {
-	return edit(fmt.Sprintf("Property(%q, %#v)", name, value), func(o object) { o[name] = value })
+	return changeObject(fmt.Sprintf("Property(%q, %#v)", name, value), func(o object) { o[name] = value })
 }
 
 // WithoutProperty leaves properties out of the resource, at the top level of the body.
 func WithoutProperty(names ...string) Effect {
-	return edit(fmt.Sprintf("WithoutProperty(%s)", strings.Trim(fmt.Sprintf("%q", names), "[]")), func(o object) {
+	return changeObject(fmt.Sprintf("WithoutProperty(%s)", strings.Trim(fmt.Sprintf("%q", names), "[]")), func(o object) {
 		for _, name := range names {
 			delete(o, name)
 		}
@@ -255,17 +257,17 @@ func Handle(name string, handler http.HandlerFunc) Effect {
 	if handler == nil {
 		return Effect{name: name}
 	}
-	return request(name, func(x *exchange) {
+	return onRequest(name, func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
 		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
-		handler(noting{x.w, x}, r)
+		handler(statusRecorder{x.w, x}, r)
 	})
 }
 
 // Change carries the request out and sends the answer with the header as changed by the function, and the body that the
 // function returns. A nil function changes nothing.
 func Change(name string, change func(header http.Header, body []byte) []byte) Effect {
-	return request(name, func(x *exchange) {
+	return onRequest(name, func(x *exchange) {
 		p := x.answer()
 		if change != nil {
 			p.body = change(p.header, p.body)
@@ -274,15 +276,15 @@ func Change(name string, change func(header http.Header, body []byte) []byte) Ef
 	})
 }
 
-func request(name string, spoil func(*exchange)) Effect { return Effect{name: name, spoil: spoil} }
+func onRequest(name string, handle func(*exchange)) Effect { return Effect{name: name, handle: handle} }
 
-// canned answers every request alike.
-func canned(name string, answer func() *reply) Effect {
-	return request(name, func(x *exchange) { x.send(answer()) })
+// answering answers every request alike.
+func answering(name string, answer func() *reply) Effect {
+	return onRequest(name, func(x *exchange) { x.send(answer()) })
 }
 
-// edit changes the body of the proper answer. The ETag remains the resource's, so that If-Match still works.
-func edit(name string, change func(object)) Effect {
+// changeObject changes the body of the proper answer. The ETag remains the resource's, so that If-Match still works.
+func changeObject(name string, change func(object)) Effect {
 	return Change(name, func(_ http.Header, body []byte) []byte {
 		var o object
 		if err := json.Unmarshal(body, &o); err != nil || o == nil {

@@ -17,14 +17,14 @@ import (
 
 // jsonBody answers 200 with that body, with the content type of JSON.
 func jsonBody(text string) Effect {
-	return canned(fmt.Sprintf("Body(%.40q)", text), func() *reply {
+	return answering(fmt.Sprintf("Body(%.40q)", text), func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(text))
 	})
 }
 
 // longBody answers 200 with a JSON object of n bytes. It takes no memory.
 func longBody(n int) Effect {
-	return request(fmt.Sprintf("LongBody(%d)", n), func(x *exchange) {
+	return onRequest(fmt.Sprintf("LongBody(%d)", n), func(x *exchange) {
 		x.stream(newReply(http.StatusOK, "application/json", nil), n)
 	})
 }
@@ -33,7 +33,7 @@ func longBody(n int) Effect {
 // invalid status stands for 500.
 func longError(code, n int) Effect {
 	code = errorStatus(code)
-	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
+	return onRequest(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
 		x.stream(newReply(code, "application/json", nil), n)
 	})
 }
@@ -63,7 +63,7 @@ func (x *exchange) stream(p *reply, n int) {
 // gzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has
 // about n bytes once decompressed.
 func gzipBomb(n int) Effect {
-	return request(fmt.Sprintf("GzipBomb(%d)", n), func(x *exchange) {
+	return onRequest(fmt.Sprintf("GzipBomb(%d)", n), func(x *exchange) {
 		p := newReply(http.StatusOK, "application/json", compressed(`{"Name":"`))
 		p.header.Set("Content-Encoding", "gzip")
 		x.send(p)
@@ -88,7 +88,7 @@ func compressed(text string) []byte {
 // raw sends that text as the whole response, status line and header included, and closes the connection. The text need
 // not be HTTP.
 func raw(response string) Effect {
-	return request(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
+	return onRequest(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
 		if c, ok := x.take(); ok {
 			_, _ = io.WriteString(c, response)
 			_ = c.Close()
@@ -100,7 +100,7 @@ func raw(response string) Effect {
 // and its body. Error pages of services in debug mode do the same. An invalid status stands for 500.
 func echo(code int) Effect {
 	code = errorStatus(code)
-	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
+	return onRequest(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
 		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
 		dump, _ := httputil.DumpRequest(r, true) // the body is in memory
@@ -110,13 +110,13 @@ func echo(code int) Effect {
 
 // withoutHeader leaves a header out of the proper answer.
 func withoutHeader(name string) Effect {
-	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
+	return changeHeader(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 
 // escapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and
 // escapes all characters of the session's ID.
 func escapedLocation() Effect {
-	return head("EscapedLocation()", func(h http.Header) {
+	return changeHeader("EscapedLocation()", func(h http.Header) {
 		collection, id := path.Split(h.Get("Location"))
 		var escaped strings.Builder
 		for _, b := range []byte(id) {
@@ -128,7 +128,7 @@ func escapedLocation() Effect {
 
 // bareLocation sends just the ID of a new session as its Location.
 func bareLocation() Effect {
-	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
+	return changeHeader("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
 }
 
 // namelessSession opens a session and sends its ID neither in the Location nor in the body.
@@ -148,8 +148,8 @@ func withoutBody() Effect {
 	})
 }
 
-// head changes the header of the proper answer.
-func head(name string, change func(http.Header)) Effect {
+// changeHeader changes the header of the proper answer.
+func changeHeader(name string, change func(http.Header)) Effect {
 	return Change(name, func(h http.Header, body []byte) []byte {
 		change(h)
 		return body
@@ -159,7 +159,7 @@ func head(name string, change func(http.Header)) Effect {
 // manyMembers gives a collection n members. The last one links to the original first member, all others to resources
 // that do not exist.
 func manyMembers(n int) Effect {
-	return edit(fmt.Sprintf("Members(%d)", n), func(o object) {
+	return changeObject(fmt.Sprintf("Members(%d)", n), func(o object) {
 		encoded, err := json.Marshal(o["Members"])
 		var members []object
 		if err != nil || json.Unmarshal(encoded, &members) != nil || len(members) == 0 || n < 1 {

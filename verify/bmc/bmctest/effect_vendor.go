@@ -131,7 +131,7 @@ func Ejecting() Effect {
 //
 // Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func Meanwhile(power string, status int) Effect {
-	e := request(fmt.Sprintf("Meanwhile(%q, %d)", power, status), func(x *exchange) {
+	e := onRequest(fmt.Sprintf("Meanwhile(%q, %d)", power, status), func(x *exchange) {
 		system := strings.TrimSuffix(cleanPath(x.call.URL.Path), "/"+resetPath)
 		_ = x.bmc.SetPower(path.Base(system), power) // without such a system there is no machine
 		if status == 0 {
@@ -190,7 +190,7 @@ func RequireIfMatch() Effect {
 //
 // Source: _etag_handler in sushy/connector.py.
 func WrongETag(tag string) Effect {
-	return head(fmt.Sprintf("WrongETag(%q)", tag), func(h http.Header) {
+	return changeHeader(fmt.Sprintf("WrongETag(%q)", tag), func(h http.Header) {
 		h.Del("ETag")
 		if tag != "" {
 			h.Set("ETag", tag)
@@ -203,7 +203,7 @@ func WrongETag(tag string) Effect {
 //
 // Source: _etag_handler in sushy/connector.py.
 func WeakenedETag() Effect {
-	return head("WeakenedETag()", func(h http.Header) {
+	return changeHeader("WeakenedETag()", func(h http.Header) {
 		if tag := h.Get("ETag"); tag != "" {
 			h.Set("ETag", "W/"+strings.TrimPrefix(tag, "W/"))
 		}
@@ -227,7 +227,7 @@ func EmptyInserted() Effect {
 
 // ofSlots changes the slots of virtual media that are read.
 func ofSlots(name string, change func(object)) Effect {
-	e := edit(name, change)
+	e := changeObject(name, change)
 	e.on = func(c *call) bool {
 		return isRead(c.Method) && path.Base(path.Dir(cleanPath(c.URL.Path))) == path.Base(mediaBelow)
 	}
@@ -243,7 +243,7 @@ const (
 
 // refusal makes an effect of a function that returns the answer to a request, nil to one that it does not refuse.
 func refusal(name string, refuse func(*call) *reply) Effect {
-	e := request(name, func(x *exchange) { x.send(refuse(x.call)) })
+	e := onRequest(name, func(x *exchange) { x.send(refuse(x.call)) })
 	e.refuse = refuse
 	e.on = func(c *call) bool { return refuse(c) != nil }
 	return e

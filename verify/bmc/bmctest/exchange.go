@@ -27,31 +27,31 @@ func (x *exchange) send(p *reply) {
 	p.send(x.w)
 }
 
-// noting is the ResponseWriter of an exchange; it records the status.
-type noting struct {
+// statusRecorder is the ResponseWriter of an exchange; it records the status.
+type statusRecorder struct {
 	http.ResponseWriter
 	x *exchange
 }
 
-func (n noting) WriteHeader(status int) {
-	n.note(status)
-	n.ResponseWriter.WriteHeader(status)
+func (s statusRecorder) WriteHeader(status int) {
+	s.record(status)
+	s.ResponseWriter.WriteHeader(status)
 }
 
-func (n noting) Write(data []byte) (int, error) {
-	n.note(http.StatusOK)
-	return n.ResponseWriter.Write(data)
+func (s statusRecorder) Write(data []byte) (int, error) {
+	s.record(http.StatusOK)
+	return s.ResponseWriter.Write(data)
 }
 
 // Unwrap is for [http.ResponseController].
-func (n noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+func (s statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// note records the first status.
-func (n noting) note(status int) {
-	n.x.bmc.mu.Lock()
-	defer n.x.bmc.mu.Unlock()
-	if n.x.entry.Status == 0 {
-		n.x.entry.Status = status
+// record records the first status.
+func (s statusRecorder) record(status int) {
+	s.x.bmc.mu.Lock()
+	defer s.x.bmc.mu.Unlock()
+	if s.x.entry.Status == 0 {
+		s.x.entry.Status = status
 	}
 }
 

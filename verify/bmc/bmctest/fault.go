@@ -46,8 +46,8 @@ func (f *activeFault) meets(c *call) bool {
 func (b *Redfish) AddFault(f Fault) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if f.Do.line != lineTLS && f.On == "" && f.Method == "" && f.Skip == 0 && f.If == nil {
-		b.setLine(f.Do.line)
+	if f.Do.port != portTLS && f.On == "" && f.Method == "" && f.Skip == 0 && f.If == nil {
+		b.setPort(f.Do.port)
 		return
 	}
 	b.faults = append(b.faults, &activeFault{Fault: f})
@@ -60,7 +60,7 @@ func (b *Redfish) ClearFaults() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.faults = nil
-	return b.restoreLine()
+	return b.restorePort()
 }
 
 // fault returns the effect of the first fault that matches the request, nil if none does.
@@ -71,14 +71,14 @@ func (b *Redfish) fault(c *call) func(*exchange) {
 		if !f.meets(c) {
 			continue
 		}
-		if f.Do.line != lineTLS {
-			if f.Do.line == b.line {
+		if f.Do.port != portTLS {
+			if f.Do.port == b.port {
 				continue
 			}
-			b.setLine(f.Do.line)
+			b.setPort(f.Do.port)
 			return (*exchange).reset
 		}
-		return f.Do.spoil
+		return f.Do.handle
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func FuzzRelayPacket(f *testing.F) {
 	f.Add(session.keys().seal(session.console[:], 1, []byte{0x20, 0, 0xe0, 0x81, 4, 1, 0x7a}))
 	f.Fuzz(func(t *testing.T, packet []byte) {
 		r := &relay{}
-		r.note(&flow{}, packet)
+		r.countLogin(&flow{}, packet)
 		logins := r.count()
 		require.LessOrEqual(t, logins.Attempts+logins.Succeeded+logins.Failed, 1)
 

@@ -17,7 +17,7 @@ type Talk struct {
 
 func NewTalk(faults ...IPMIFault) *Talk {
 	users := usersOrDefault(nil)
-	t := &Talk{relay: &relay{users: users}, flow: &flow{talk: newConversation(users)}}
+	t := &Talk{relay: &relay{users: users}, flow: &flow{conversation: newConversation(users)}}
 	for _, f := range faults {
 		t.relay.addFault(f)
 	}
@@ -34,7 +34,7 @@ func (t *Talk) Answer(packet []byte) []byte { return t.relay.answer(t.flow, pack
 
 // Read returns the kind of a packet's message, and its plain text.
 func (t *Talk) Read(packet []byte) (IPMIMessage, []byte, bool) {
-	m, known := t.flow.talk.read(packet)
+	m, known := t.flow.conversation.read(packet)
 	return m.kind, m.body, known
 }
 
@@ -54,6 +54,6 @@ func NewRelay(server *net.UDPAddr) (b *IPMI, stop func() error, err error) {
 func (t *Talk) Resigned(packet []byte) []byte {
 	packet = slices.Clone(packet)
 	clear(packet[len(packet)-authCode:])
-	t.flow.talk.keys().sign(packet)
+	t.flow.conversation.keys().sign(packet)
 	return packet
 }

@@ -47,15 +47,15 @@ func (r *relay) clearFaults() {
 func (r *relay) request(f *flow, packet []byte) (answer []byte, passes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(f, packet)
-	m, known := f.talk.read(packet)
+	r.countLogin(f, packet)
+	m, known := f.conversation.read(packet)
 	if !known {
 		return nil, true
 	}
 	for _, fault := range r.faults {
 		if fault.meets(m.kind) {
-			answer, passes = fault.Do.does(&f.talk, m)
-			r.note(f, answer)
+			answer, passes = fault.Do.does(&f.conversation, m)
+			r.countLogin(f, answer)
 			return answer, passes
 		}
 	}
@@ -66,6 +66,6 @@ func (r *relay) request(f *flow, packet []byte) (answer []byte, passes bool) {
 func (r *relay) answer(f *flow, packet []byte) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(f, packet)
-	return f.talk.answer(packet)
+	r.countLogin(f, packet)
+	return f.conversation.answer(packet)
 }

@@ -38,10 +38,19 @@ type message struct {
 	session bool   // it belongs to a session
 }
 
-// Parts of a packet of RMCP+ (IPMI 2.0, table 13-8).
+// rmcpHeader begins each packet: RMCP 1.0, no acknowledgement, the class of IPMI (IPMI 2.0, section 13.1.3).
+var rmcpHeader = []byte{0x06, 0x00, 0xff, ipmiClass}
+
+// Parts of a packet, most of them of RMCP+ (IPMI 2.0, table 13-8).
 const (
-	numberAt      = 10 // the sequence number
-	lengthAt      = 14 // the length of the payload
+	classAt       = 3
+	ipmiClass     = 0x07
+	formatAt      = 4
+	ipmi15        = 0x00 // the format without authentication of IPMI 1.5, as before a session
+	rmcpPlus      = 0x06 // the format of IPMI 2.0
+	typeAt        = 5    // the type of the payload
+	numberAt      = 10   // the sequence number
+	lengthAt      = 14   // the length of the payload
 	payloadAt     = 16
 	trailer       = 0x07 // the next header after the payload
 	authenticated = 0x40 // of the payload type
@@ -53,8 +62,8 @@ const authCode = 12
 
 // read returns the message of a packet, or the message that it answers. It reports false for a packet that is neither.
 func (c *conversation) read(packet []byte) (m message, known bool) {
-	const header15 = 14 // of IPMI 1.5 without authentication, as before a session (table 13-8)
-	if len(packet) > header15 && packet[3] == 0x07 && packet[4] == 0 {
+	const header15 = 14 // the length of the header of IPMI 1.5
+	if len(packet) > header15 && packet[classAt] == ipmiClass && packet[formatAt] == ipmi15 {
 		return command(packet[header15:], false)
 	}
 	kind, payload := sessionPayload(packet)
@@ -74,7 +83,7 @@ func (c *conversation) read(packet []byte) (m message, known bool) {
 		}
 		return message{kind: 0x10000 + IPMIMessage(kind&^1), body: payload}, true
 	}
-	if keys := c.keys(); kind == 0 && keys != nil && len(payload) > 0 && packet[5]&(encrypted|authenticated) == encrypted|authenticated {
+	if keys := c.keys(); kind == 0 && keys != nil && len(payload) > 0 && packet[typeAt]&(encrypted|authenticated) == encrypted|authenticated {
 		if n := int(binary.LittleEndian.Uint16(packet[lengthAt:])); n <= len(payload) {
 			return command(keys.open(payload[:n]), true)
 		}
@@ -116,12 +125,11 @@ func (c *conversation) refusal(m message, code IPMICode) []byte {
 	switch {
 	case m.kind.opens(): // tables 13-10, 13-12 and 13-14
 		answer := byte(m.kind) + 1
-		packet := []byte{0x06, 0x00, 0xff, 0x07, 0x06, answer, 0, 0, 0, 0, 0, 0, 0, 0, openRefusal, 0}
-		packet = append(packet, m.body[0], byte(code), 0, 0)
-		return append(packet, c.console[:]...)
+		header := []byte{rmcpPlus, answer, 0, 0, 0, 0, 0, 0, 0, 0, openRefusal, 0}
+		return slices.Concat(rmcpHeader, header, []byte{m.body[0], byte(code), 0, 0}, c.console[:])
 	case !m.session:
 		body := completion(m.body, code)
-		return append([]byte{0x06, 0x00, 0xff, 0x07, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(len(body))}, body...)
+		return slices.Concat(rmcpHeader, []byte{ipmi15, 0, 0, 0, 0, 0, 0, 0, 0, byte(len(body))}, body)
 	}
 	c.last++
 	c.made++
@@ -200,7 +208,7 @@ func (k *sessionKeys) seal(session []byte, number uint32, message []byte) []byte
 	_, _ = rand.Read(payload[:aes.BlockSize])
 	cipher.NewCBCEncrypter(k.block, payload[:aes.BlockSize]).CryptBlocks(payload[aes.BlockSize:], plain)
 
-	packet := append([]byte{0x06, 0x00, 0xff, 0x07, 0x06, encrypted | authenticated}, session...)
+	packet := slices.Concat(rmcpHeader, []byte{rmcpPlus, encrypted | authenticated}, session)
 	packet = binary.LittleEndian.AppendUint32(packet, number)
 	packet = binary.LittleEndian.AppendUint16(packet, uint16(len(payload)))
 	// The integrity check is over a multiple of four bytes, and the payload is one already: the session's header of 12

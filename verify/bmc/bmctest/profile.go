@@ -197,11 +197,11 @@ func (p *Profile) managerPath() string { return managersPath + "/" + p.ManagerID
 
 // baseboard returns the system at a path that can be neither booted nor reset.
 func (p *Profile) baseboard(at string) object {
-	o := newDevice(at, "ComputerSystem.v1_22_0", "Baseboard")
-	o["SystemType"] = "Physical"
-	o["Manufacturer"] = p.Manufacturer
-	o["PowerState"] = powerOn
-	return o
+	return newDevice(at, "ComputerSystem.v1_22_0", "Baseboard", object{
+		"SystemType":   "Physical",
+		"Manufacturer": p.Manufacturer,
+		"PowerState":   powerOn,
+	})
 }
 
 // refuse returns the answer to a request, nil to one that the profile does not refuse.

@@ -41,7 +41,7 @@ type Redfish struct {
 	closed   bool
 	listener net.Listener
 	release  func() error // ends the hold of the port
-	line     line
+	port     portState
 	conns    map[*conn]struct{}
 	faults   []*activeFault
 	systems  []*system

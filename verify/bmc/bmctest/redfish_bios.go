@@ -44,14 +44,13 @@ func (b *bios) set(a attribute, value any) {
 
 // biosResource returns the resource at a path below the BIOS settings of a system, nil if there is none.
 func (s *system) biosResource(below string) *resource {
-	show := func(o func() object) func() *reply { return func() *reply { return show(http.StatusOK, o()) } }
 	switch {
 	case below == "" && s.profile.BIOSInPlace:
-		return &resource{get: show(s.biosObject), patch: s.patchBIOS}
+		return &resource{get: showing(s.biosObject), patch: s.patchBIOS}
 	case below == "":
-		return &resource{get: show(s.biosObject)}
+		return &resource{get: showing(s.biosObject)}
 	case below == "/"+s.profile.BIOSSettings && !s.profile.BIOSInPlace:
-		return &resource{get: show(s.biosSettings), patch: s.patchBIOS}
+		return &resource{get: showing(s.biosSettings), patch: s.patchBIOS}
 	case below == biosReset:
 		return &resource{post: s.resetBIOS}
 	}
@@ -61,27 +60,27 @@ func (s *system) biosResource(below string) *resource {
 func (s *system) biosPath() string { return s.path() + "/" + s.profile.BIOS }
 
 func (s *system) biosObject() object {
-	o := newResource(s.biosPath(), "Bios.v1_2_2", "BIOS")
-	o["AttributeRegistry"] = s.profile.Registry.Attribute
-	o["Attributes"] = s.shownAttributes(s.bios.values)
 	settings := object{"@odata.type": "#Settings.v1_3_5.Settings", "SupportedApplyTimes": []string{applyOnReset}}
 	if !s.profile.BIOSInPlace {
 		settings["SettingsObject"] = link(s.biosPath() + "/" + s.profile.BIOSSettings)
 	}
-	o["@Redfish.Settings"] = settings
-	o["Links"] = object{"ActiveSoftwareImage": link(inventoryPath + "/BIOS")}
-	o["Actions"] = object{"#Bios.ResetBios": object{"target": s.biosPath() + biosReset}}
-	return o
+	return newResource(s.biosPath(), "Bios.v1_2_2", "BIOS", object{
+		"AttributeRegistry": s.profile.Registry.Attribute,
+		"Attributes":        s.shownAttributes(s.bios.values),
+		"@Redfish.Settings": settings,
+		"Links":             object{"ActiveSoftwareImage": link(inventoryPath + "/BIOS")},
+		"Actions":           object{"#Bios.ResetBios": object{"target": s.biosPath() + biosReset}},
+	})
 }
 
 // biosSettings returns the settings resource, which has all attributes as they will be after the next reset.
 func (s *system) biosSettings() object {
-	o := newResource(s.biosPath()+"/"+s.profile.BIOSSettings, "Bios.v1_2_2", "BIOS Settings")
-	o["AttributeRegistry"] = s.profile.Registry.Attribute
 	future := maps.Clone(s.bios.values)
 	maps.Copy(future, s.bios.pending)
-	o["Attributes"] = s.shownAttributes(future)
-	return o
+	return newResource(s.biosPath()+"/"+s.profile.BIOSSettings, "Bios.v1_2_2", "BIOS Settings", object{
+		"AttributeRegistry": s.profile.Registry.Attribute,
+		"Attributes":        s.shownAttributes(future),
+	})
 }
 
 // shownAttributes returns the values of attributes as clients see them: a password is null.

@@ -4,17 +4,17 @@ package bmctest
 
 import "fmt"
 
-// box returns the chassis that contains all systems.
-func (b *Redfish) box() object {
-	o := newDevice(boxPath, "Chassis.v1_25_0", "Chassis")
-	o["ChassisType"] = "RackMount"
-	o["Manufacturer"] = b.profile().Manufacturer
-	o["Model"] = "bmctest"
-	o["SerialNumber"] = fmt.Sprintf("CH%05d", b.Port)
-	o["PowerState"] = powerOn
-	o["Links"] = object{
-		"ComputerSystems": links(pathsOf(b.systems)),
-		"ManagedBy":       links([]string{b.profile().managerPath()}),
-	}
-	return o
+// chassis returns the chassis that contains all systems.
+func (b *Redfish) chassis() object {
+	return newDevice(theChassisPath, "Chassis.v1_25_0", "Chassis", object{
+		"ChassisType":  "RackMount",
+		"Manufacturer": b.profile().Manufacturer,
+		"Model":        "bmctest",
+		"SerialNumber": fmt.Sprintf("CH%05d", b.Port),
+		"PowerState":   powerOn,
+		"Links": object{
+			"ComputerSystems": links(pathsOf(b.systems)),
+			"ManagedBy":       links([]string{b.profile().managerPath()}),
+		},
+	})
 }

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// line is the state of the port, below HTTP.
-type line uint8
+// portState is the state of the port, below HTTP.
+type portState uint8
 
 const (
-	lineTLS     line = iota
-	linePlain        // HTTP without TLS
-	lineSilent       // connections are accepted, and nothing is ever sent
-	lineRefused      // nothing listens, and the port is reserved
+	portTLS     portState = iota
+	portPlain             // HTTP without TLS
+	portSilent            // connections are accepted, and nothing is ever sent
+	portRefused           // nothing listens, and the port is reserved
 )
 
 // conn is an accepted connection. The BMC keeps all open ones, so that it can end them.
@@ -64,7 +64,7 @@ func (b *Redfish) serve(l net.Listener) {
 	b.alive.Go(func() { _ = b.server.Serve(accept) })
 }
 
-// listener returns connections according to the state of the line.
+// listener returns connections according to the state of the port.
 type listener struct {
 	net.Listener
 	bmc *Redfish
@@ -79,13 +79,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		c := &conn{TCPConn: raw.(*net.TCPConn), bmc: l.bmc}
 		switch l.bmc.admit(c) {
-		case lineTLS:
+		case portTLS:
 			return tls.Server(c, l.bmc.certs.tls), nil
-		case linePlain:
+		case portPlain:
 			return c, nil
-		case lineSilent:
+		case portSilent:
 			l.bmc.alive.Go(func() { drain(c) })
-		case lineRefused:
+		case portRefused:
 			c.reset()
 		}
 	}
@@ -99,42 +99,42 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// admit registers c and returns the state of the line.
-func (b *Redfish) admit(c *conn) line {
+// admit registers c and returns the state of the port.
+func (b *Redfish) admit(c *conn) portState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return lineRefused
+		return portRefused
 	}
 	b.conns[c] = struct{}{}
-	return b.line
+	return b.port
 }
 
-// setLine changes the state of the line and resets all connections. The caller holds b.mu.
-func (b *Redfish) setLine(state line) {
-	if b.closed || b.line == state {
+// setPort changes the state of the port and resets all connections. The caller holds b.mu.
+func (b *Redfish) setPort(state portState) {
+	if b.closed || b.port == state {
 		return
 	}
-	b.line = state
-	if state == lineRefused {
+	b.port = state
+	if state == portRefused {
 		_ = b.listener.Close()
 	}
 	b.hangUp()
 }
 
-// restoreLine restores the initial state of the line. The caller holds b.mu.
-func (b *Redfish) restoreLine() error {
+// restorePort restores the initial state of the port. The caller holds b.mu.
+func (b *Redfish) restorePort() error {
 	if b.closed {
 		return nil
 	}
-	refused := b.line == lineRefused
-	b.setLine(lineTLS)
+	refused := b.port == portRefused
+	b.setPort(portTLS)
 	if !refused {
 		return nil
 	}
 	l, err := listenAgain(b.Addr)
 	if err != nil {
-		b.line = lineRefused
+		b.port = portRefused
 		return fmt.Errorf("bmctest: listen again on %s: %w", b.Addr, err)
 	}
 	b.serve(l)

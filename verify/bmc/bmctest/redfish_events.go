@@ -46,12 +46,12 @@ func (b *Redfish) Subscriptions() []map[string]any {
 }
 
 func (e *events) service() object {
-	o := newResource(eventServicePath, "EventService.v1_10_0", "Event Service")
-	o["ServiceEnabled"] = true
-	o["EventTypesForSubscription"] = eventTypes
-	o["Subscriptions"] = link(subscriptionsPath)
-	o["Actions"] = object{} // sushy, Ironic's client, requires it
-	return o
+	return newResource(eventServicePath, "EventService.v1_10_0", "Event Service", object{
+		"ServiceEnabled":            true,
+		"EventTypesForSubscription": eventTypes,
+		"Subscriptions":             link(subscriptionsPath),
+		"Actions":                   object{}, // sushy, Ironic's client, requires it
+	})
 }
 
 func (e *events) list() *resource {
@@ -121,8 +121,7 @@ func (s *subscription) path() string { return subscriptionsPath + "/" + s.id }
 
 // object returns the resource. Clients cannot read the headers, which may be secret.
 func (s *subscription) object() object {
-	o := newResource(s.path(), "EventDestination.v1_13_0", "Event Subscription")
-	maps.Copy(o, s.properties)
+	o := newResource(s.path(), "EventDestination.v1_13_0", "Event Subscription", s.properties)
 	o["HttpHeaders"] = nil
 	return o
 }

@@ -23,22 +23,22 @@ func (f fixedResources) addFirmware(p *Profile, systems []*system) {
 	}
 	f.addMembers(inventoryPath, "SoftwareInventoryCollection", "Firmware Inventory", components...)
 
-	o := newDevice(updatePath, "UpdateService.v1_14_0", "Update Service")
-	o["ServiceEnabled"] = true
-	o["FirmwareInventory"] = link(inventoryPath)
-	o["Actions"] = object{} // required by sushy
-	f.add(o)
+	f.add(newDevice(updatePath, "UpdateService.v1_14_0", "Update Service", object{
+		"ServiceEnabled":    true,
+		"FirmwareInventory": link(inventoryPath),
+		"Actions":           object{}, // required by sushy
+	}))
 }
 
 // firmware returns the inventory's entry on the firmware of the related resources.
 func firmware(id, version string, related ...string) object {
-	o := newDevice(inventoryPath+"/"+id, "SoftwareInventory.v1_10_1", id+" Firmware")
-	o["SoftwareId"] = "bmctest-" + id
-	o["Manufacturer"] = manufacturer
-	o["Version"] = version
-	o["ReleaseDate"] = "2026-03-01T00:00:00Z"
-	o["Updateable"] = false
-	o["RelatedItem"] = links(related)
-	o["RelatedItem@odata.count"] = len(related)
-	return o
+	return newDevice(inventoryPath+"/"+id, "SoftwareInventory.v1_10_1", id+" Firmware", object{
+		"SoftwareId":              "bmctest-" + id,
+		"Manufacturer":            manufacturer,
+		"Version":                 version,
+		"ReleaseDate":             "2026-03-01T00:00:00Z",
+		"Updateable":              false,
+		"RelatedItem":             links(related),
+		"RelatedItem@odata.count": len(related),
+	})
 }

@@ -59,46 +59,46 @@ func (f fixedResources) addHardware(s *system, port int) {
 
 func (s *system) processors() (list []object) {
 	for i := range s.hardware.Processors {
-		o := newDevice(fmt.Sprintf("%s/Processors/CPU%d", s.path(), i+1), "Processor.v1_20_0", "Processor")
-		o["Socket"] = fmt.Sprintf("CPU %d", i+1)
-		o["ProcessorType"] = "CPU"
-		o["ProcessorArchitecture"] = "x86"
-		o["InstructionSet"] = "x86-64"
-		o["Manufacturer"] = manufacturer
-		o["Model"] = processorModel
-		o["MaxSpeedMHz"] = 3200
-		o["TotalCores"] = coresPerProcessor
-		o["TotalThreads"] = threadsPerProcessor
-		list = append(list, o)
+		list = append(list, newDevice(fmt.Sprintf("%s/Processors/CPU%d", s.path(), i+1), "Processor.v1_20_0", "Processor", object{
+			"Socket":                fmt.Sprintf("CPU %d", i+1),
+			"ProcessorType":         "CPU",
+			"ProcessorArchitecture": "x86",
+			"InstructionSet":        "x86-64",
+			"Manufacturer":          manufacturer,
+			"Model":                 processorModel,
+			"MaxSpeedMHz":           3200,
+			"TotalCores":            coresPerProcessor,
+			"TotalThreads":          threadsPerProcessor,
+		}))
 	}
 	return list
 }
 
 func (s *system) dimms() (list []object) {
 	for i := range s.hardware.DIMMs {
-		o := newDevice(fmt.Sprintf("%s/Memory/DIMM%d", s.path(), i+1), "Memory.v1_20_0", "Memory Module")
-		o["DeviceLocator"] = fmt.Sprintf("DIMM %d", i+1)
-		o["MemoryType"] = "DRAM"
-		o["MemoryDeviceType"] = "DDR4"
-		o["CapacityMiB"] = gibPerDIMM << 10
-		o["OperatingSpeedMhz"] = 3200
-		o["Manufacturer"] = manufacturer
-		o["PartNumber"] = "DDR4-16G"
-		o["SerialNumber"] = fmt.Sprintf("%s-M%02d", s.serial, i+1)
-		list = append(list, o)
+		list = append(list, newDevice(fmt.Sprintf("%s/Memory/DIMM%d", s.path(), i+1), "Memory.v1_20_0", "Memory Module", object{
+			"DeviceLocator":     fmt.Sprintf("DIMM %d", i+1),
+			"MemoryType":        "DRAM",
+			"MemoryDeviceType":  "DDR4",
+			"CapacityMiB":       gibPerDIMM << 10,
+			"OperatingSpeedMhz": 3200,
+			"Manufacturer":      manufacturer,
+			"PartNumber":        "DDR4-16G",
+			"SerialNumber":      fmt.Sprintf("%s-M%02d", s.serial, i+1),
+		}))
 	}
 	return list
 }
 
 func (s *system) nics() (list []object) {
 	for i, mac := range s.hardware.MACs {
-		o := newDevice(fmt.Sprintf("%s/EthernetInterfaces/NIC%d", s.path(), i+1), "EthernetInterface.v1_12_0",
-			"Ethernet Interface")
-		o["MACAddress"] = mac
-		o["PermanentMACAddress"] = mac
-		o["InterfaceEnabled"] = true
-		o["LinkStatus"] = "NoLink"
-		o["SpeedMbps"] = nil
+		o := newDevice(fmt.Sprintf("%s/EthernetInterfaces/NIC%d", s.path(), i+1), "EthernetInterface.v1_12_0", "Ethernet Interface", object{
+			"MACAddress":          mac,
+			"PermanentMACAddress": mac,
+			"InterfaceEnabled":    true,
+			"LinkStatus":          "NoLink",
+			"SpeedMbps":           nil,
+		})
 		if i == 0 {
 			o["LinkStatus"] = "LinkUp"
 			o["SpeedMbps"] = 25000
@@ -113,35 +113,37 @@ func (f fixedResources) addStorage(s *system, port int) {
 	path := s.path() + "/Storage/1"
 	var drives []string
 	for i := range s.hardware.Drives {
-		o := newDevice(fmt.Sprintf("%s/Drives/%d", path, i+1), "Drive.v1_19_0", fmt.Sprintf("Drive %d", i+1))
-		o["CapacityBytes"] = bytesPerDrive
-		o["MediaType"] = "SSD"
-		o["Protocol"] = "SATA"
-		o["Manufacturer"] = manufacturer
-		o["Model"] = "bmctest 480G"
-		o["SerialNumber"] = fmt.Sprintf("%s-D%02d", s.serial, i+1)
-		o["Revision"] = "1.0.3"
-		o["Identifiers"] = []object{{
-			"DurableName":       fmt.Sprintf("5000c5%04x%02x%04x", port, s.index&0xff, i+1),
-			"DurableNameFormat": "NAA",
-		}}
-		f.add(o)
-		drives = append(drives, o["@odata.id"].(string))
+		at := fmt.Sprintf("%s/Drives/%d", path, i+1)
+		f.add(newDevice(at, "Drive.v1_19_0", fmt.Sprintf("Drive %d", i+1), object{
+			"CapacityBytes": bytesPerDrive,
+			"MediaType":     "SSD",
+			"Protocol":      "SATA",
+			"Manufacturer":  manufacturer,
+			"Model":         "bmctest 480G",
+			"SerialNumber":  fmt.Sprintf("%s-D%02d", s.serial, i+1),
+			"Revision":      "1.0.3",
+			"Identifiers": []object{{
+				"DurableName":       fmt.Sprintf("5000c5%04x%02x%04x", port, s.index&0xff, i+1),
+				"DurableNameFormat": "NAA",
+			}},
+		}))
+		drives = append(drives, at)
 	}
-	o := newDevice(path, "Storage.v1_17_0", "Storage")
-	o["StorageControllers"] = []object{{
-		"@odata.id":                path + "#/StorageControllers/0",
-		"MemberId":                 "0",
-		"Name":                     "SATA Controller",
-		"Manufacturer":             manufacturer,
-		"Model":                    "bmctest HBA",
-		"FirmwareVersion":          "3.1.0",
-		"SupportedDeviceProtocols": []string{"SATA"},
-		"Status":                   healthy(),
-	}}
-	o["Drives"] = links(drives)
-	o["Drives@odata.count"] = len(drives)
-	o["Volumes"] = link(path + "/Volumes")
+	o := newDevice(path, "Storage.v1_17_0", "Storage", object{
+		"StorageControllers": []object{{
+			"@odata.id":                path + "#/StorageControllers/0",
+			"MemberId":                 "0",
+			"Name":                     "SATA Controller",
+			"Manufacturer":             manufacturer,
+			"Model":                    "bmctest HBA",
+			"FirmwareVersion":          "3.1.0",
+			"SupportedDeviceProtocols": []string{"SATA"},
+			"Status":                   healthy(),
+		}},
+		"Drives":             links(drives),
+		"Drives@odata.count": len(drives),
+		"Volumes":            link(path + "/Volumes"),
+	})
 	f.addMembers(path+"/Volumes", "VolumeCollection", "Volumes")
 	f.addMembers(s.path()+"/Storage", "StorageCollection", "Storage", o)
 }

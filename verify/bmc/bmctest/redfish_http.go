@@ -33,21 +33,21 @@ func (b *Redfish) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	b.alive.Add(1)
 	defer b.alive.Done()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	x := &exchange{bmc: b, w: w, call: &call{Request: r, body: body}, entry: b.note(r)}
+	x := &exchange{bmc: b, w: w, call: &call{Request: r, body: body}, entry: b.logRequest(r)}
 	if err != nil {
 		x.send(problem(http.StatusRequestEntityTooLarge, "Base.1.18.PayloadTooLarge",
 			"The supplied payload exceeds the maximum size supported by the service."))
 		return
 	}
-	if spoil := b.fault(x.call); spoil != nil {
-		spoil(x)
+	if faulty := b.fault(x.call); faulty != nil {
+		faulty(x)
 		return
 	}
 	x.send(x.answer())
 }
 
-// note logs the request and counts a login attempt.
-func (b *Redfish) note(r *http.Request) *Request {
+// logRequest logs the request and counts a login attempt.
+func (b *Redfish) logRequest(r *http.Request) *Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	path := cleanPath(r.URL.Path)

@@ -107,17 +107,23 @@ func (s *slot) ejects() bool {
 	return !s.profile.PatchedSlots && (s.medium.inserted || !s.profile.EjectIfInserted)
 }
 
-// holds reports whether one of some types of media fits.
-func (s *slot) holds(types []string) bool {
+// takesAny reports whether one of some types of media fits.
+func (s *slot) takesAny(types []string) bool {
 	return slices.ContainsFunc(types, func(kind string) bool { return slices.Contains(s.MediaTypes, kind) })
 }
 
 func (s *slot) object(at string) object {
-	o := newDevice(at, "VirtualMedia.v1_6_3", s.Name)
-	o["MediaTypes"] = s.MediaTypes
-	o["Inserted"] = s.medium.inserted
-	o["WriteProtected"] = s.medium.writeProtected
-	o["Image"], o["ImageName"], o["ConnectedVia"] = nil, nil, "NotConnected"
+	o := newDevice(at, "VirtualMedia.v1_6_3", s.Name, object{
+		"MediaTypes":           s.MediaTypes,
+		"Inserted":             s.medium.inserted,
+		"WriteProtected":       s.medium.writeProtected,
+		"Image":                nil,
+		"ImageName":            nil,
+		"ConnectedVia":         "NotConnected",
+		"TransferProtocolType": nil,
+		"UserName":             s.medium.user,
+		"Password":             nil,
+	})
 	if s.profile.EmptyImage != "" {
 		o["Image"], o["ImageName"] = s.profile.EmptyImage, s.profile.EmptyImage
 	}
@@ -127,11 +133,9 @@ func (s *slot) object(at string) object {
 	if s.medium.inserted {
 		o["ConnectedVia"] = "URI"
 	}
-	o["TransferProtocolType"] = nil
 	if s.medium.protocol != "" {
 		o["TransferProtocolType"] = s.medium.protocol
 	}
-	o["UserName"], o["Password"] = s.medium.user, nil
 	actions := object{}
 	if s.inserts() {
 		actions["#"+insertMedia] = object{"target": at + "/" + insertPath}

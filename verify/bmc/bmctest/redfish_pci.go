@@ -21,22 +21,23 @@ func (f fixedResources) addPCI(s *system) {
 	for i, path := range s.pciPaths() {
 		p := pciFunctions[i]
 		functions := path + "/PCIeFunctions"
-		device := newDevice(path, "PCIeDevice.v1_13_0", p.id)
-		device["DeviceType"] = "SingleFunction"
-		device["Manufacturer"] = manufacturer
-		device["PCIeFunctions"] = link(functions)
-		f.add(device)
-		function := newDevice(functions+"/0", "PCIeFunction.v1_5_0", p.id)
-		function["FunctionId"] = 0
-		function["FunctionType"] = "Physical"
-		function["DeviceClass"] = p.class
-		function["ClassCode"] = p.code
-		function["DeviceId"] = p.device
-		function["VendorId"] = p.vendor
-		function["SubsystemId"] = p.subsystem
-		function["SubsystemVendorId"] = p.subsystemVendor
-		function["RevisionId"] = p.revision
-		function["Links"] = object{"PCIeDevice": link(path)}
+		f.add(newDevice(path, "PCIeDevice.v1_13_0", p.id, object{
+			"DeviceType":    "SingleFunction",
+			"Manufacturer":  manufacturer,
+			"PCIeFunctions": link(functions),
+		}))
+		function := newDevice(functions+"/0", "PCIeFunction.v1_5_0", p.id, object{
+			"FunctionId":        0,
+			"FunctionType":      "Physical",
+			"DeviceClass":       p.class,
+			"ClassCode":         p.code,
+			"DeviceId":          p.device,
+			"VendorId":          p.vendor,
+			"SubsystemId":       p.subsystem,
+			"SubsystemVendorId": p.subsystemVendor,
+			"RevisionId":        p.revision,
+			"Links":             object{"PCIeDevice": link(path)},
+		})
 		f.addMembers(functions, "PCIeFunctionCollection", "PCIe Functions", function)
 	}
 }

@@ -121,21 +121,21 @@ func (a attribute) entry(numbered bool) object {
 func (f fixedResources) addRegistries(p *Profile) {
 	at := registriesPath + "/" + p.Registry.File
 	content := p.Registry.Path
-	registry := newResource(content, "AttributeRegistry.v1_3_8", "BIOS Attribute Registry")
-	registry["Id"] = p.Registry.ID
-	registry["Language"] = "en"
-	registry["OwningEntity"] = manufacturer
-	registry["RegistryVersion"] = "1.0.0"
 	var attributes []object
 	for _, a := range p.attributes() {
 		attributes = append(attributes, a.entry(p.NumberedValues))
 	}
-	registry["RegistryEntries"] = object{"Attributes": attributes}
-	f.add(registry)
-
-	file := newResource(at, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File")
-	file["Registry"] = p.Registry.Registry
-	file["Languages"] = []string{"en"}
-	file["Location"] = []object{{"Language": "en", "Uri": content}}
+	f.add(newResource(content, "AttributeRegistry.v1_3_8", "BIOS Attribute Registry", object{
+		"Id":              p.Registry.ID,
+		"Language":        "en",
+		"OwningEntity":    manufacturer,
+		"RegistryVersion": "1.0.0",
+		"RegistryEntries": object{"Attributes": attributes},
+	}))
+	file := newResource(at, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File", object{
+		"Registry":  p.Registry.Registry,
+		"Languages": []string{"en"},
+		"Location":  []object{{"Language": "en", "Uri": content}},
+	})
 	f.addMembers(registriesPath, "MessageRegistryFileCollection", "Registries", file)
 }

@@ -19,10 +19,11 @@ func (b *Redfish) SecureBoot(systemID string) bool {
 }
 
 func (s *system) secureBootObject() object {
-	o := newResource(s.path()+"/SecureBoot", "SecureBoot.v1_1_2", "UEFI Secure Boot")
-	o["SecureBootEnable"] = s.secureBoot.enabled
-	o["SecureBootMode"] = "UserMode"
-	o["SecureBootCurrentBoot"] = "Disabled"
+	o := newResource(s.path()+"/SecureBoot", "SecureBoot.v1_1_2", "UEFI Secure Boot", object{
+		"SecureBootEnable":      s.secureBoot.enabled,
+		"SecureBootMode":        "UserMode",
+		"SecureBootCurrentBoot": "Disabled",
+	})
 	if s.secureBoot.current {
 		o["SecureBootCurrentBoot"] = "Enabled"
 	}

@@ -109,7 +109,7 @@ func (b *Redfish) sessionResource(id string) *resource {
 	}
 	s := b.sessions[i]
 	return &resource{
-		get: func() *reply { return show(http.StatusOK, s.object()) },
+		get: showing(s.object),
 		del: func(*call) *reply {
 			b.sessions = slices.DeleteFunc(b.sessions, func(other *session) bool { return other == s })
 			return noContent()

@@ -17,7 +17,7 @@ const (
 	systemsPath        = rootPath + "/Systems"
 	managersPath       = rootPath + "/Managers"
 	chassisPath        = rootPath + "/Chassis"
-	boxPath            = chassisPath + "/1"
+	theChassisPath     = chassisPath + "/1"
 
 	resetPath = "Actions/" + resetAction // below a system
 	infoPath  = "ResetActionInfo"        // below a system
@@ -74,7 +74,10 @@ func (b *Redfish) find(path string) *resource {
 	return nil
 }
 
-func static(o object) func() *reply { return func() *reply { return show(http.StatusOK, o) } }
+// static and showing return the handler of a GET: of a resource as it is now, and as it is when the GET arrives.
+func static(o object) func() *reply { return showing(func() object { return o }) }
+
+func showing(o func() object) func() *reply { return func() *reply { return show(http.StatusOK, o()) } }
 
 func (b *Redfish) serviceRoot() object {
 	root := object{
@@ -165,7 +168,7 @@ func (b *Redfish) build() {
 	}
 	b.fixed = fixedResources{}
 	b.fixed.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
-	b.fixed.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
+	b.fixed.addMembers(chassisPath, "ChassisCollection", "Chassis", b.chassis())
 	b.fixed.addSlots(b.profile().managerPath(), b.profile().ManagerSlots)
 	for _, s := range b.systems {
 		b.fixed.addHardware(s, b.Port)
@@ -207,21 +210,23 @@ func (f fixedResources) addMembers(path, schema, name string, members ...object)
 	f.add(collection(path, schema, name, paths))
 }
 
-// newResource returns the members that all resources but collections have. The schema has its version, such as
-// "Manager.v1_19_0".
-func newResource(uri, schema, name string) object {
+// newResource returns a resource with the members that all resources but collections have, and with some properties.
+// The schema has its version, such as "Manager.v1_19_0".
+func newResource(uri, schema, name string, properties object) object {
 	unversioned, _, _ := strings.Cut(schema, ".")
-	return object{
+	o := object{
 		"@odata.id":   uri,
 		"@odata.type": "#" + schema + "." + unversioned,
 		"Id":          path.Base(uri),
 		"Name":        name,
 	}
+	maps.Copy(o, properties)
+	return o
 }
 
 // newDevice returns a resource that has a Status, a healthy device's.
-func newDevice(uri, schema, name string) object {
-	o := newResource(uri, schema, name)
+func newDevice(uri, schema, name string, properties object) object {
+	o := newResource(uri, schema, name, properties)
 	o["Status"] = healthy()
 	return o
 }

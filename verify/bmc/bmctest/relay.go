@@ -31,9 +31,9 @@ type relay struct {
 
 // flow is the traffic between one client and the server.
 type flow struct {
-	server *net.UDPConn
-	rakp1  []byte // the client's last RAKP message 1, to detect a repeated one
-	talk   conversation
+	server       *net.UDPConn
+	rakp1        []byte // the client's last RAKP message 1, to detect a repeated one
+	conversation conversation
 }
 
 // idle is how long a flow without packets is kept.
@@ -52,7 +52,7 @@ func newRelay(addr string, users map[string]secret.Text) (*relay, error) {
 		return nil, fmt.Errorf("bmctest: listen on %s: %w", addr, err)
 	}
 	r := &relay{front: front, addr: front.LocalAddr().(*net.UDPAddr), users: users, flows: make(map[netip.AddrPort]*flow)}
-	r.alive.Go(r.forward)
+	r.alive.Go(r.passToServer)
 	return r, nil
 }
 
@@ -80,8 +80,8 @@ func (r *relay) count() Logins {
 	return r.logins
 }
 
-// forward passes packets to the server until the relay is closed.
-func (r *relay) forward() {
+// passToServer passes packets to the server until the relay is closed.
+func (r *relay) passToServer() {
 	packet := make([]byte, maxPacket)
 	for {
 		n, client, err := r.front.ReadFromUDPAddrPort(packet)
@@ -115,9 +115,9 @@ func (r *relay) flow(client netip.AddrPort) *flow {
 		if err != nil {
 			return nil
 		}
-		f = &flow{server: server, talk: newConversation(r.users)}
+		f = &flow{server: server, conversation: newConversation(r.users)}
 		r.flows[client] = f
-		r.alive.Go(func() { r.backward(f, client) })
+		r.alive.Go(func() { r.passToClient(f, client) })
 	}
 	if f != nil {
 		_ = f.server.SetReadDeadline(time.Now().Add(idle))
@@ -125,8 +125,8 @@ func (r *relay) flow(client netip.AddrPort) *flow {
 	return f
 }
 
-// backward passes packets to one client until it has been idle, or the relay is closed.
-func (r *relay) backward(f *flow, client netip.AddrPort) {
+// passToClient passes packets to one client until it has been idle, or the relay is closed.
+func (r *relay) passToClient(f *flow, client netip.AddrPort) {
 	packet := make([]byte, maxPacket)
 	for {
 		n, err := f.server.Read(packet)
@@ -162,8 +162,8 @@ const (
 // 13-14. None of these payloads is shorter.
 const openRefusal = 8
 
-// note updates the counts of logins if the packet begins or ends one. The caller holds r.mu.
-func (r *relay) note(f *flow, packet []byte) {
+// countLogin updates the counts of logins if the packet begins or ends one. The caller holds r.mu.
+func (r *relay) countLogin(f *flow, packet []byte) {
 	kind, payload := sessionPayload(packet)
 	if len(payload) < 2 {
 		return
@@ -182,8 +182,8 @@ func (r *relay) note(f *flow, packet []byte) {
 
 // sessionPayload returns the payload of an RMCP+ packet, IPMI 2.0 table 13-8, and nothing for other packets.
 func sessionPayload(packet []byte) (kind byte, payload []byte) {
-	if len(packet) < payloadAt || packet[3] != 0x07 || packet[4] != 0x06 {
+	if len(packet) < payloadAt || packet[classAt] != ipmiClass || packet[formatAt] != rmcpPlus {
 		return 0, nil
 	}
-	return packet[5] & 0x3f, packet[payloadAt:]
+	return packet[typeAt] & 0x3f, packet[payloadAt:]
 }
