@@ -82,10 +82,10 @@ func (f failed) isServerError() bool {
 	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
 }
 
-// isNotReady reports whether an iDRAC has answered that it, or a part of it, is not ready, also to a request that
-// reads.
+// isNotReady reports whether an iDRAC has answered that it is not ready, also to a request that reads, or has refused a
+// change by an unexpected error. A read that ends with that error is one of a part that it may never tell.
 func (f failed) isNotReady() bool {
-	return (f.isRead() || f.request.Method != http.MethodGet) && (f.refuses("SWC0700") || f.refuses("RAC0508"))
+	return f.isRead() && f.refuses("SWC0700") || f.refusesChange("SWC0700") || f.refusesChange("RAC0508")
 }
 
 // isStarting reports whether an iLO has refused a change because its machine starts, which may take the machine most of
