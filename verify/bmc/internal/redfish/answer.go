@@ -39,13 +39,14 @@ const (
 const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 
 // What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, and not
-// that the machine is in lockdown; and that the BMC has no licence for what is asked for, as a Supermicro says
+// that the machine is in lockdown or a configuration is locked; and that the BMC has no licence for what is asked for, as a Supermicro says
 // (OemLicenseNotPassed), some of them even of the service root.
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
-	accountLocked = regexp.MustCompile(`(?i)(account|user|login)[ _-]?lock([^d]|$)|(\b|_)lock(ed|[ _-]?out| on\b)`)
-	unlicensed    = regexp.MustCompile(`(?i)licen[sc]e`)
+	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _-]?lock([^d]|$)|[^.,:;]{0,40}\block(ed| on)\b)|` +
+		`(\b|_)lock(ed)?[ _-]?out\b|\blocked (account|user|login)\b`)
+	unlicensed = regexp.MustCompile(`(?i)licen[sc]e`)
 )
 
 // refusal returns the error of an error answer, nil for any other answer. The body of an answer to a change may be
@@ -172,7 +173,9 @@ func (a *Answer) messages() (general message, all []message) {
 		return general, nil
 	}
 	_ = body.Get("error", &failed) // of another type, it tells nothing
-	_, _ = failed.Get("message", &general.Text), failed.Get("code", &general.ID)
+	var spelt string               // as in the messages of a list
+	_, _, _ = failed.Get("message", &general.Text), failed.Get("Message", &spelt), failed.Get("code", &general.ID)
+	general.Text = cmp.Or(general.Text, spelt)
 	all = failed.messages(extendedInfo)
 	for name := range sorted.All(body) {
 		if strings.HasSuffix(name, extendedInfo) {

@@ -311,7 +311,7 @@ func TestAServerWithoutARootHasNoRedfish(t *testing.T) {
 		"other credentials": {status(403), nil, verify.Credentials, true, noRoot + "GET /redfish/v1/: 403 Forbidden"},
 		"locked": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, "locked")
+			_, _ = io.WriteString(w, "the account is locked")
 		}, nil, verify.Locked, false, "GET /redfish/v1/: 403 Forbidden"},
 		"broken": {status(500), nil, verify.Protocol, false, "GET /redfish/v1/: 500 Internal Server Error"},
 		"busy":   {status(503), nil, verify.Unreachable, false, "GET /redfish/v1/: 503 Service Unavailable"},
