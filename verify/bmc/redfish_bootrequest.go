@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -53,7 +54,7 @@ func bootNeedsOf(vendor, manufacturer, model string) (all bootNeeds) {
 	vendor, manufacturer, model = strings.ToLower(vendor), strings.ToLower(manufacturer), strings.ToLower(model)
 	for _, q := range bootQuirks {
 		named := slices.ContainsFunc(q.manufacturers, func(name string) bool {
-			is := func(has string) bool { return name == has || q.inName && strings.Contains(" "+has+" ", " "+name+" ") }
+			is := func(has string) bool { return name == has || q.inName && strings.Contains(words(has), words(name)) }
 			return is(manufacturer) || !q.ofSystem && is(vendor)
 		})
 		if named && (q.exceptModel == "" || q.exceptModel != model) {
@@ -61,6 +62,12 @@ func bootNeedsOf(vendor, manufacturer, model string) (all bootNeeds) {
 		}
 	}
 	return all
+}
+
+// words returns the words of a name with a space on each side, and without commas and the like.
+func words(name string) string {
+	all := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,()", r) })
+	return " " + strings.Join(all, " ") + " "
 }
 
 // wantedBoot is a boot device that is wanted of a system, in the BMC's words.
