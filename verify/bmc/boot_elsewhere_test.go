@@ -111,6 +111,24 @@ func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestALinkedSettingsObjectIsReadOnce(t *testing.T) {
+	const settings = systemPath + "/SD"
+	for name, do := range map[string]bmctest.Effect{
+		"no boot override": bmctest.WithoutProperty("Boot"),
+		"no target":        bmctest.Property("Boot", map[string]any{"BootSourceOverrideEnabled": "Once"}),
+		"malformed":        bmctest.Property("Boot", 7),
+		"none":             bmctest.Status(http.StatusNotFound),
+		"disabled":         {},
+	} {
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
+			bmctest.Fault{On: settings, Method: http.MethodGet, Do: do})
+		device, _, err := d.BootDevice(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Empty(t, device, name)
+		require.Equal(t, 1, count(server, "GET", settings), name)
+	}
+}
+
 // Firmware of AMI shows a boot override in the system, and its settings object is idle again.
 func TestAnIdleSettingsObjectContradictsNoBootOverride(t *testing.T) {
 	shows := func(path, target, enabled, mode string) bmctest.Fault {

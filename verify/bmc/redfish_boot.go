@@ -39,7 +39,7 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 		if settings, err = r.bootSettings(ctx, system, hasTarget); err == nil {
 			now, err = settings.boot()
 		}
-		if err == nil && settings.other() == settings.settings { // changeBoot may have set it there
+		if err == nil && settings.unlinked { // changeBoot may have set it there
 			var other resource
 			other.raw, _, _ = r.client.Get(ctx, settings.settings) // one that cannot be read has no boot override
 			there, malformed := other.boot()

@@ -43,6 +43,7 @@ func hasMode(b boot) bool { return b.Mode != "" }
 type bootResource struct {
 	resource
 	system, settings string // the paths of the system and of its settings object
+	unlinked         bool   // the settings object may not be there, and was not read
 }
 
 // other returns the path of the other one of system and settings object.
@@ -64,7 +65,7 @@ func (r *redfishConnection) bootSettings(ctx context.Context, system resource, h
 	at := bootResource{resource: system, system: system.answer.Request.Path}
 	path, err := r.client.Follow(at.system, to.SettingsObject.ID)
 	if err != nil {
-		at.settings = strings.TrimSuffix(at.system, "/") + "/SD"
+		at.settings, at.unlinked = strings.TrimSuffix(at.system, "/")+"/SD", true
 		return at, nil
 	}
 	at.settings = path
