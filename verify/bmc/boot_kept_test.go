@@ -51,6 +51,26 @@ func TestABMCThatDropsContinuousBootsOnce(t *testing.T) {
 	require.Equal(t, 3, patches(server))
 }
 
+// A BMC that drops a change still shows the boot override that was set for an earlier boot.
+func TestAnOlderBootOverrideContradictsANewOne(t *testing.T) {
+	shows := func(target string) bmctest.Fault {
+		return bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot",
+			map[string]any{"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"})}
+	}
+	for _, persistent := range []bool{false, true} {
+		d, server := vendorDriver(t, shows("Hdd"), drops(0))
+		err := d.SetBootDevice(t.Context(), "node", "pxe", persistent)
+		require.ErrorIs(t, err, verify.Protocol)
+		require.ErrorContains(t, err, `shows "Once" in the mode "UEFI", with the target "Hdd" in place of "Pxe"`)
+		require.Equal(t, map[bool]int{false: 2, true: 4}[persistent], patches(server))
+	}
+	for _, same := range []string{"UsbCd", "CD", "None"} { // another word for a CD, and what need not tell the device
+		d, server := vendorDriver(t, shows(same), drops(0))
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "cdrom", false), same)
+		require.Equal(t, 1, patches(server), same)
+	}
+}
+
 // A BMC that boots a device once although it has accepted Continuous does not keep the device.
 func TestABMCThatShowsOnceDoesNotKeepADevice(t *testing.T) {
 	shows := func(times int) bmctest.Fault {

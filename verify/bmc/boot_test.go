@@ -183,8 +183,9 @@ func TestABootModeIsSetOverRedfishIfTheBMCReportsAnother(t *testing.T) {
 		require.NoError(t, newDriver(t, 0, map[string]bmc.Config{"node": config}).SetBootDevice(t.Context(), "node", "disk", true))
 		require.Equal(t, "Hdd Continuous "+test.from, server.Boot("1"))
 		if test.unsaid {
-			server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot",
-				map[string]any{"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Continuous"})})
+			server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: changeObject("no mode", func(o map[string]any) {
+				delete(o["Boot"].(map[string]any), "BootSourceOverrideMode")
+			})})
 		}
 		config.BootMode = test.mode
 		require.NoError(t, newDriver(t, 0, map[string]bmc.Config{"node": config}).SetBootDevice(t.Context(), "node", "pxe", true))
@@ -210,12 +211,15 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 			case http.MethodGet:
 				resource := resources["GET "+r.URL.Path]
 				if r.URL.Path == systemPath {
-					enabled := "Once"
+					target, enabled := "Hdd", "Once"
+					if patched != "" {
+						target = "Pxe"
+					}
 					if strings.Contains(patched, "Continuous") {
 						enabled = "Continuous"
 					}
-					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": %q}}`,
-						test.manufacturer, enabled)
+					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": %q, "BootSourceOverrideEnabled": %q}}`,
+						test.manufacturer, target, enabled)
 				}
 				_, _ = io.WriteString(w, resource)
 			case http.MethodPatch:

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -133,6 +134,9 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 		failed := failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
 			q.repeated.Enabled, q.repeated.Mode, shown.Enabled, shown.Mode)
 		failed.Cause = contradiction
+		if q.isOlder(shown) {
+			failed.Text += fmt.Sprintf(", with the target %q in place of %q", *shown.Target, *q.repeated.Target)
+		}
 		if first {
 			_, refused = r.changeBoot(ctx, at, bootRequest{change: q.repeated, whole: q.repeated})
 		}

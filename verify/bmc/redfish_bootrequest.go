@@ -72,10 +72,10 @@ func words(name string) string {
 
 // wantedBoot is a boot device that is wanted of a system, in the BMC's words.
 type wantedBoot struct {
+	device  bootDevice
 	target  string
 	enabled []string // the possible values of BootSourceOverrideEnabled, preferred first
 	mode    string   // "" for any
-	byHTTP  bool     // the target is an address
 	before  string   // the boot mode before the first request
 	needs   bootNeeds
 }
@@ -108,7 +108,7 @@ func (s resource) want(device bootDevice, persistent bool, mode string, needs bo
 		return w, failure.Unsupportedf("the system has boot overrides that are %q and not %q", has.Enabled, all[0])
 	}
 	now, err := s.boot()
-	return wantedBoot{target, enabled, mode, device.word == "uefihttp", now.Mode, needs}, err
+	return wantedBoot{device, target, enabled, mode, now.Mode, needs}, err
 }
 
 // targetOf returns a system's word for a boot device, the last of several if usbCD.
@@ -134,6 +134,7 @@ type bootRequest struct {
 	whole    boot   // all properties, which are sent after a refusal for the want of one
 	repeated boot   // what is sent if the BMC has accepted the request and does not show it
 	mode     string // the boot mode that the BMC has to show afterwards; "" for any
+	older    string // the target of another device that the BMC must not show any more; "" for none
 }
 
 // request returns the request that the device be booted once or continuously, for a BMC that shows a boot override now.
@@ -158,11 +159,14 @@ func (w wantedBoot) request(enabled string, now boot) bootRequest {
 	if now.Mode != "" && (now.Mode != mode || w.needs.mode) {
 		q.change.Mode = mode
 	}
-	if w.byHTTP && !slices.Contains([]string{"", "null", `""`}, string(now.HTTPURI)) {
+	if w.device.word == "uefihttp" && !slices.Contains([]string{"", "null", `""`}, string(now.HTTPURI)) {
 		q.change.HTTPURI, q.whole.HTTPURI = json.RawMessage("null"), json.RawMessage("null")
 	}
 	if shown := cmp.Or(w.mode, q.change.Mode); shown == w.before || w.needs.mode {
 		q.mode = shown
+	}
+	if target := now.Target; target != nil && *target != "None" && !w.device.is(*target) {
+		q.older = *target
 	}
 	q.repeated = q.whole
 	if w.needs.whole {
@@ -187,12 +191,17 @@ const errNotApplied = failure.Reason("the BMC has not applied the boot override"
 // is not shown contradicts nothing.
 func (q bootRequest) contradiction(shown boot) error {
 	switch {
-	case shown.Enabled == disabled, q.whole.Enabled == continuous && shown.Enabled == once:
+	case shown.Enabled == disabled, q.whole.Enabled == continuous && shown.Enabled == once, q.isOlder(shown):
 		return errNotApplied
 	case q.mode != "" && shown.Mode != "" && shown.Mode != q.mode:
 		return ErrBootMode
 	}
 	return nil
+}
+
+// isOlder reports whether the BMC still shows the target of an earlier boot override.
+func (q bootRequest) isOlder(shown boot) bool {
+	return q.older != "" && shown.Target != nil && *shown.Target == q.older
 }
 
 // lacks reports whether a refusal names a property that was not sent.

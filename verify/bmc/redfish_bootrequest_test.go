@@ -53,11 +53,11 @@ func TestEachRequestForABootDevice(t *testing.T) {
 		} {
 			for _, address := range []struct {
 				now    string
-				byHTTP bool
+				device string
 				sent   string
 			}{
-				{"", false, ""}, {null, false, ""}, {`""`, false, ""}, {old, false, ""},
-				{"", true, ""}, {null, true, ""}, {`""`, true, ""}, {old, true, null},
+				{"", "pxe", ""}, {null, "pxe", ""}, {`""`, "pxe", ""}, {old, "pxe", ""},
+				{"", "uefihttp", ""}, {null, "uefihttp", ""}, {`""`, "uefihttp", ""}, {old, "uefihttp", null},
 			} {
 				uri := json.RawMessage(nil)
 				if address.sent != "" {
@@ -66,7 +66,7 @@ func TestEachRequestForABootDevice(t *testing.T) {
 				for _, before := range []string{"", u, l} {
 					for _, needsWhole := range []bool{false, true} {
 						w := wantedBoot{
-							target: target, mode: mode.wanted, byHTTP: address.byHTTP, before: before,
+							device: bootDevice{word: address.device, target: target}, target: target, mode: mode.wanted, before: before,
 							needs: bootNeeds{whole: needsWhole, enabled: enabled.needed, mode: mode.needed},
 						}
 						whole := boot{&target, enabled.wanted, mode.whole, uri}
@@ -86,6 +86,26 @@ func TestEachRequestForABootDevice(t *testing.T) {
 		}
 	}
 	require.Equal(t, 16*18*8*3*2, requests)
+}
+
+func TestTheTargetThatABMCMustNotShowAnyMoreIsOneOfAnotherDevice(t *testing.T) {
+	cd := bootDevice{word: "cdrom", target: "Cd", others: []string{"UsbCd"}}
+	for shown, want := range map[string]string{"": "", "Cd": "", "cd": "", "USBCD": "", "None": "", "Hdd": "Hdd", "Pxe": "Pxe"} {
+		now := boot{Target: &shown}
+		if shown == "" {
+			now.Target = nil
+		}
+		q := wantedBoot{device: cd, target: "Cd"}.request(once, now)
+		require.Equal(t, want, q.older)
+		for _, then := range []string{"", "Cd", "UsbCd", "None", "Hdd", "Pxe"} {
+			contradicts := error(nil)
+			if want != "" && then == want {
+				contradicts = errNotApplied
+			}
+			require.Equal(t, contradicts, q.contradiction(boot{Target: &then, Enabled: once}), "%s, then %s", shown, then)
+		}
+		require.NoError(t, q.contradiction(boot{Enabled: once}))
+	}
 }
 
 func TestWhatContradictsARequestForABootDevice(t *testing.T) {
