@@ -72,9 +72,7 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 	c.CheckManagement = b.config.CheckManagement
 	c.AnyBIOSSetting = b.config.AnyBIOSSetting
 	c.BootMode = n.WantedBootMode()
-	if b.config.Log != nil {
-		c.Log = b.config.Log.With("node", n.UUID)
-	}
+	c.Log = b.config.Log.With("node", n.UUID)
 	v, err := bmc.New(c)
 	if err != nil {
 		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,

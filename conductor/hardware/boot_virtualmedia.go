@@ -199,7 +199,7 @@ func (b mediaBoot) eject(ctx context.Context, n Node) error {
 	case err == nil:
 	case ctx.Err() != nil, !errors.Is(err, bmc.ErrKept):
 		return err
-	case n.Chosen.config.Log != nil:
+	default:
 		n.Chosen.config.Log.WarnContext(ctx, "a BMC does not eject the image from which its machine has booted", "node", n.UUID, "error", err)
 	}
 	return n.Chosen.config.withdraw(n, "")

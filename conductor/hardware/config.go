@@ -44,8 +44,8 @@ type Config struct {
 	VerifyCA string
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s.
 	Pause time.Duration
-	// Log is told of each request to a BMC that fails for the moment and that is repeated, and of each image that a BMC
-	// does not eject; nil stands for none.
+	// Log is told of each request to a BMC that fails for the moment and that is repeated, of each image that a BMC does
+	// not eject, and of each boot device that cannot be set again before a start; nil stands for none.
 	Log *slog.Logger
 	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
@@ -101,6 +101,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	c.MediaTimeout = cmp.Or(c.MediaTimeout, time.Minute)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.KernelParameters == "" {
 		c.KernelParameters = "nofb vga=normal"
 		if c.Series != states.NoSeries && c.Series < states.Bobcat {

@@ -47,10 +47,16 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 }
 
 // RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
-// order, as in Ironic.
+// order, and the log says so, as in Ironic.
 func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
-	if device := deviceOnce(n); device != "" {
-		_ = b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
+	device := deviceOnce(n)
+	if device == "" {
+		return
+	}
+	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
+	if err != nil {
+		b.config.Log.WarnContext(ctx, "unable to recover the boot device, relying on the pre-configured boot order",
+			"node", n.UUID, "device", device, "error", err)
 	}
 }
 

@@ -4,6 +4,7 @@ package hardware_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -105,6 +106,20 @@ func TestABootDeviceIsSetAgainByTheManagementInterfaceRedfishOnly(t *testing.T) 
 			require.Equal(t, want, patchesOf(server), "%s, %v", management, power)
 		}
 	}
+}
+
+func TestAMachineWhoseBootDeviceCannotBeSetAgainStartsAndTheLogSaysSo(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(http.StatusBadRequest)})
+	var log lockedBuffer
+	b := newRedfish(t, hardware.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	n := &conductor.Node{
+		UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server), DriverInternalInfo: map[string]any{"redfish_boot_device": "disk"},
+	}
+	require.NoError(t, b.SetPower(t.Context(), n, states.PowerOn))
+	require.Equal(t, "On", server.Power("1"))
+	require.Equal(t, 1, log.count(`level=WARN msg="unable to recover the boot device, relying on the pre-configured boot order" node=1 device=disk`))
+	require.Equal(t, 1, log.count("400"), "the error")
 }
 
 // The deployment ends with the machine booting from its disk, once, and again at the next start. The agent's image is
