@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 )
 
@@ -183,7 +182,7 @@ func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters ma
 		return err
 	}
 	if len(ports) == 0 {
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s does not have any port associated with it", n.UUID)}
+		return invalidf("Node %s does not have any port associated with it", n.UUID)
 	}
 	scripts := make(map[string]string, len(ports))
 	if m.iso != "" {

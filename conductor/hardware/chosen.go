@@ -3,7 +3,6 @@
 package hardware
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -127,8 +126,7 @@ func (i *Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
 	var unknown error
 	for _, kind := range i.kinds(&c) {
 		if name := n.Interfaces[kind.Name()]; !kind.choose(name) && unknown == nil {
-			unknown = &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-				"Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.Name(), name, n.Driver)}
+			unknown = invalidf("Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.Name(), name, n.Driver)
 		}
 	}
 	return c, unknown

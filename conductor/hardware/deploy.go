@@ -74,9 +74,8 @@ func (d deployment) Validate(n Node) error {
 	maps.DeleteFunc(reasons, func(key, _ string) bool { return n.InstanceInfo[key] == nil || n.InstanceInfo[key] == "" })
 	if len(reasons) > 0 {
 		key := slices.Min(slices.Collect(maps.Keys(reasons)))
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.",
-			n.UUID, key, d.name, n.Driver, reasons[key])}
+		return invalidf("Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.",
+			n.UUID, key, d.name, n.Driver, reasons[key])
 	}
 	if d.image {
 		if err := n.Chosen.config.validateImage(n.Node); err != nil {
@@ -84,13 +83,11 @@ func (d deployment) Validate(n Node) error {
 		}
 	}
 	if mode := n.InstanceCapabilities()["boot_mode"]; mode != nil && n.WantedBootMode() == "" {
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}
+		return invalidf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)
 	}
 	if _, ok := management.(BootModeSetter); n.WantsSecureBoot() && !ok {
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s has the capability secure_boot in instance_info, but the management interface %s of driver %s does not change secure boot.",
-			n.UUID, management.Name(), n.Driver)}
+		return invalidf("Node %s has the capability secure_boot in instance_info, but the management interface %s of driver %s "+
+			"does not change secure boot.", n.UUID, management.Name(), n.Driver)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (t *Type) made() error {
 // Type, and for an interface that the Type does not have.
 func (t *Type) node(n *conductor.Node) (Node, error) {
 	if n == nil {
-		return Node{}, &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
+		return Node{}, invalidf("there is no node: it is nil")
 	}
 	if err := t.made(); err != nil {
 		return Node{}, err

@@ -19,8 +19,7 @@ type info struct{ *conductor.Node }
 
 // invalid returns the error of a key of driver_info.
 func (i info) invalid(key, format string, args ...any) error {
-	return &conductor.Error{Reason: conductor.Invalid,
-		Text: fmt.Sprintf("Invalid %s in node %s driver_info: ", key, i.UUID) + fmt.Sprintf(format, args...)}
+	return invalidf("Invalid %s in node %s driver_info: %s", key, i.UUID, fmt.Sprintf(format, args...))
 }
 
 // require returns an error that lists the absent and empty keys, if there are any.
@@ -34,8 +33,7 @@ func (i info) require(what string, keys ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Missing the following %s in node %s driver_info: [%s]", what, i.UUID, strings.Join(missing, ", "))}
+	return invalidf("Missing the following %s in node %s driver_info: [%s]", what, i.UUID, strings.Join(missing, ", "))
 }
 
 // text reads a string, or a number in its written form; "" if the key is absent.

@@ -50,15 +50,11 @@ func (c Config) validateImage(n *conductor.Node) error {
 		return err
 	}
 	if c.Images == nil {
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s failed to validate http provisioning. The image would have to be served to the agent, "+
-				"and no images are served.", n.UUID)}
+		return invalidf("Node %s failed to validate http provisioning. The image would have to be served to the agent, "+
+			"and no images are served.", n.UUID)
 	}
 	if err := c.Images.CheckSource(image.Source); err != nil {
-		return &conductor.Error{
-			Reason: conductor.Invalid,
-			Text:   fmt.Sprintf("Node %s has an image_source that cannot be served: %v.", n.UUID, err),
-		}
+		return invalidf("Node %s has an image_source that cannot be served: %v.", n.UUID, err)
 	}
 	return nil
 }

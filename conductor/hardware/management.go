@@ -13,23 +13,17 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// able calls f with the management interface of a node, if it is an A. It refuses the function if it is not, and where
-// the BMC lacks it.
-func able[A any](n Node, function string, f func(A) error) error {
-	refuse := func(err error) error {
-		text := conductor.UnsupportedText(n.Driver, function)
-		if err != nil {
-			text = fmt.Sprintf("The BMC of node %s does not support %s: %v", n.UUID, function, err)
-		}
-		return &conductor.Error{Reason: conductor.Unsupported, Text: text, Err: err}
-	}
+// ifManagement calls f with the management interface of a node, if it is an A. It refuses the function if it is not,
+// and where the BMC lacks it.
+func ifManagement[A any](n Node, function string, f func(A) error) error {
 	by, ok := n.Chosen.Management.(A)
 	if !ok {
-		return refuse(nil)
+		return noFunction(n.Node, function)
 	}
 	err := f(by)
 	if errors.Is(err, verify.Unsupported) {
-		return refuse(err)
+		return &conductor.Error{Reason: conductor.Unsupported, Err: err,
+			Text: fmt.Sprintf("The BMC of node %s does not support %s: %v", n.UUID, function, err)}
 	}
 	return err
 }
@@ -40,7 +34,7 @@ func (t *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
 	if err != nil {
 		return err
 	}
-	return able(node, "inject_nmi", func(by NMIInjector) error { return by.InjectNMI(ctx, n) })
+	return ifManagement(node, "inject_nmi", func(by NMIInjector) error { return by.InjectNMI(ctx, n) })
 }
 
 // SetBootMode implements [conductor.Management]. By Redfish the machine is rebooted
@@ -54,7 +48,7 @@ func (t *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) 
 }
 
 func setBootMode(ctx context.Context, n Node, mode string) error {
-	return able(n, "set_boot_mode", func(by BootModeSetter) error { return by.SetBootMode(ctx, n.Node, mode) })
+	return ifManagement(n, "set_boot_mode", func(by BootModeSetter) error { return by.SetBootMode(ctx, n.Node, mode) })
 }
 
 // SetSecureBoot implements [conductor.Management]. By Redfish the machine is rebooted if
@@ -68,7 +62,7 @@ func (t *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled boo
 }
 
 func setSecureBoot(ctx context.Context, n Node, enabled bool) error {
-	return able(n, "set_secure_boot_state", func(by BootModeSetter) error { return by.SetSecureBoot(ctx, n.Node, enabled) })
+	return ifManagement(n, "set_secure_boot_state", func(by BootModeSetter) error { return by.SetSecureBoot(ctx, n.Node, enabled) })
 }
 
 // VirtualMedia implements [conductor.Management].
@@ -101,7 +95,7 @@ func (t *Type) media(ctx context.Context, n *conductor.Node, function mediaFunct
 	if changed != nil {
 		name = "virtual media"
 	}
-	return able(node, name, func(by MediaManager) error {
+	return ifManagement(node, name, func(by MediaManager) error {
 		boot, ok := node.Chosen.Boot.(MediaUser)
 		if ok && changed != nil && boot.UsesMedia(node) {
 			if err := changesCD(ctx, node, by, changed); err != nil {

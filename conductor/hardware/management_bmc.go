@@ -57,7 +57,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 
 func (b *bmcs) checkDevice(device string) error {
 	if !slices.Contains(b.devices, device) {
-		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+		return invalidDevice(device)
 	}
 	return nil
 }

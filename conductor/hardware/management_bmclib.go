@@ -22,7 +22,7 @@ func (bmclibManagement) BootDevices(_ context.Context, n *conductor.Node) ([]str
 
 // BootDevice implements [Management]: no provider can read it.
 func (bmclibManagement) BootDevice(_ context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	return "", false, &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "get_boot_device")}
+	return "", false, noFunction(n, "get_boot_device")
 }
 
 // SetBootDevice implements [Management].
@@ -31,11 +31,11 @@ func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, 
 	row := bmclibProviders[word]
 	switch {
 	case len(row.devices) == 0:
-		return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "set_boot_device")}
+		return noFunction(n, "set_boot_device")
 	case !slices.Contains(row.devices, device):
-		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+		return invalidDevice(device)
 	case row.once && persistent:
-		return &conductor.Error{Reason: conductor.Invalid, Text: "The provider " + word + " sets the boot device for the next boot alone."}
+		return invalidf("The provider %s sets the boot device for the next boot alone.", word)
 	}
 	return b.change(ctx, n, "set boot device "+device, func(ctx context.Context, c *bmclib.Client) (bool, error) {
 		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")

@@ -34,8 +34,7 @@ func (noManagement) BootDevice(context.Context, *conductor.Node) (device string,
 
 func (noManagement) SetBootDevice(_ context.Context, _ *conductor.Node, device string, _ bool) error {
 	if !slices.Contains(noopBootDevices, device) {
-		text := "Invalid boot device " + device + " specified, supported are " + strings.Join(noopBootDevices, ", ") + "."
-		return &conductor.Error{Reason: conductor.Invalid, Text: text}
+		return invalidf("Invalid boot device %s specified, supported are %s.", device, strings.Join(noopBootDevices, ", "))
 	}
 	return nil
 }

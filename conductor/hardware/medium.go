@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/states"
 )
@@ -135,8 +133,7 @@ func (c Config) checkWhole(n Node, m medium) error {
 	if m.kernel == "" {
 		has, lacks = lacks, has
 	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("The driver_info of node %s has %s, but not %s: it is ambiguous "+
-		"which ramdisk the machine boots", n.UUID, has, lacks)}
+	return invalidf("The driver_info of node %s has %s, but not %s: it is ambiguous which ramdisk the machine boots", n.UUID, has, lacks)
 }
 
 // value is a field of a node: its key and its text.
@@ -156,7 +153,7 @@ func missing(what string, values ...value) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: what + ". Missing are: [" + strings.Join(keys, ", ") + "]"}
+	return invalidf("%s. Missing are: [%s]", what, strings.Join(keys, ", "))
 }
 
 // agentModes returns the prefixes of the keys that name the agent's ramdisk, in the order in which they are tried.
@@ -187,10 +184,7 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	m = instanceFiles(n)
 	if m.iso != "" {
 		if source, _ := n.InstanceInfo["image_source"].(string); source != "" {
-			return m, &conductor.Error{
-				Reason: conductor.Invalid,
-				Text:   "An 'image_source' and 'boot_iso' parameter may not be specified at the same time.",
-			}
+			return m, invalidf("An 'image_source' and 'boot_iso' parameter may not be specified at the same time.")
 		}
 		return m, b.checkISO(n, "instance_info", "boot_iso", m.iso)
 	}
@@ -224,9 +218,8 @@ func checkMedium(b interface {
 
 // unsupported returns the error of a value of a node that its boot interface does not support.
 func unsupported(n Node, field, key, why string) error {
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.",
-		n.UUID, key, field, n.Chosen.Boot.Name(), n.Driver, why)}
+	return invalidf("Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.",
+		n.UUID, key, field, n.Chosen.Boot.Name(), n.Driver, why)
 }
 
 // checkISO refuses an image that neither the BMC can load nor this process can serve.

@@ -3,7 +3,6 @@
 package hardware
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -45,9 +44,8 @@ func checkMediaBMC(n *conductor.Node) error {
 	major, _, _ := strings.Cut(version, ".")
 	for _, u := range unsuitedBMCs {
 		if slices.Contains(strings.Fields(vendor), u.vendor) && slices.Contains(u.majors, major) {
-			return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-				"The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: %s",
-				n.UUID, vendor, version, u.reason)}
+			return invalidf("The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: %s",
+				n.UUID, vendor, version, u.reason)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ package hardware
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -62,12 +61,12 @@ func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method
 		}
 	case deleteSubscription:
 		if id == "" {
-			return nil, invalidArgument("id can't be None")
+			return nil, invalidf("id can't be None")
 		}
 		f = func(ctx context.Context) error { return b.driver.Unsubscribe(ctx, n.UUID, id) }
 	case getSubscription:
 		if id == "" {
-			return nil, invalidArgument("id can't be None")
+			return nil, invalidf("id can't be None")
 		}
 		f = func(ctx context.Context) error {
 			answer, err = b.driver.Subscription(ctx, n.UUID, id)
@@ -106,7 +105,7 @@ func subscriptionOf(args map[string]any) (bmc.Subscription, error) {
 		switch {
 		case !given:
 		case !ok:
-			return s, invalidArgument("%s %s is not %s", field.name, pyrepr.Of(value), field.kind)
+			return s, invalidf("%s %s is not %s", field.name, pyrepr.Of(value), field.kind)
 		default:
 			*field.value = text
 		}
@@ -120,7 +119,7 @@ func subscriptionOf(args map[string]any) (bmc.Subscription, error) {
 			s.EventTypes = append(s.EventTypes, t)
 		}
 		if !ok {
-			return s, invalidArgument("EventTypes %s is not a valid value: want a list of types", pyrepr.Of(value))
+			return s, invalidf("EventTypes %s is not a valid value: want a list of types", pyrepr.Of(value))
 		}
 	}
 	if value := args["HttpHeaders"]; value != nil {
@@ -137,7 +136,7 @@ func subscriptionOf(args map[string]any) (bmc.Subscription, error) {
 			s.Headers = append(s.Headers, texts)
 		}
 		if !ok {
-			return s, invalidArgument("HttpHeaders is not a list of headers") // they may contain secrets
+			return s, invalidf("HttpHeaders is not a list of headers") // they may contain secrets
 		}
 	}
 	destination, ok := args["Destination"].(string)
@@ -145,14 +144,10 @@ func subscriptionOf(args map[string]any) (bmc.Subscription, error) {
 		destination = pyrepr.Of(args["Destination"])
 	}
 	if at, err := url.Parse(destination); err != nil || at.Scheme == "" || at.Host == "" {
-		return s, invalidArgument("Destination %s is not a valid URI", destination)
+		return s, invalidf("Destination %s is not a valid URI", destination)
 	}
 	s.Destination = destination
 	return s, nil
-}
-
-func invalidArgument(format string, args ...any) error {
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(format, args...)}
 }
 
 // members returns the members of a collection of subscriptions. Ironic shows the collection as the BMC sends it.

@@ -118,7 +118,8 @@ func TestAMachineWhoseBootDeviceCannotBeSetAgainStartsAndTheLogSaysSo(t *testing
 	}
 	require.NoError(t, b.SetPower(t.Context(), n, states.PowerOn))
 	require.Equal(t, "On", server.Power("1"))
-	require.Equal(t, 1, log.count(`level=WARN msg="unable to recover the boot device, relying on the pre-configured boot order" node=1 device=disk`))
+	const warning = `level=WARN msg="unable to recover the boot device, relying on the pre-configured boot order" node=1 device=disk`
+	require.Equal(t, 1, log.count(warning))
 	require.Equal(t, 1, log.count("400"), "the error")
 }
 
