@@ -12,10 +12,7 @@ import (
 // NeedsPort implements [conductor.PortNeeder]. The deploy interfaces validate the boot interface first.
 func (t *Type) NeedsPort(n *conductor.Node) []string {
 	node, err := t.node(n)
-	if err != nil {
-		return nil
-	}
-	if boot, ok := node.Chosen.Boot.(PortNeeder); ok && boot.NeedsPort(node) {
+	if boot, ok := node.Chosen.Boot.(PortNeeder); ok && err == nil && boot.NeedsPort(node) {
 		return []string{"boot", "deploy"}
 	}
 	return nil

@@ -10,12 +10,10 @@ import (
 )
 
 // AgentInspect returns the inspect interface "agent", by which the agent inspects its machine.
-func AgentInspect() Interface { return agentInspect{} }
+func AgentInspect() Interface { return agentInspect{"agent"} }
 
-type agentInspect struct{}
+type agentInspect struct{ named }
 
-func (agentInspect) Name() string                     { return "agent" }
-func (agentInspect) Properties() map[string]string    { return nil }
 func (agentInspect) UsesAgent(Node, states.Work) bool { return true }
 
 func (agentInspect) Validate(n Node) error {

@@ -14,13 +14,11 @@ import (
 // order must be the network first, then the disk.
 //
 // Source: ironic/drivers/modules/noop_mgmt.py.
-func NoManagement() Management { return noManagement{} }
+func NoManagement() Management { return noManagement{"noop"} }
 
-type noManagement struct{}
+type noManagement struct{ named }
 
-func (noManagement) Name() string                  { return "noop" }
-func (noManagement) Properties() map[string]string { return nil }
-func (noManagement) Validate(Node) error           { return nil }
+func (noManagement) Validate(Node) error { return nil }
 
 var noopBootDevices = []string{"pxe", "disk"}
 

@@ -6,9 +6,9 @@ package hardware
 // template requests, such as raid.create_configuration.
 //
 // Source: AgentRAID in ironic/drivers/modules/agent.py.
-func AgentRAID() Interface { return agentRAID{stored("agent")} }
+func AgentRAID() Interface { return agentRAID{storedRAID{"agent"}} }
 
-type agentRAID struct{ stored }
+type agentRAID struct{ storedRAID }
 
 // StepsInBand implements [InBandStepper].
 func (agentRAID) StepsInBand(Node) bool { return true }

@@ -2,10 +2,8 @@
 
 package hardware
 
-// stored is the name of a RAID interface, such as "redfish", that stores target_raid_config and has no steps: a request
-// for a step of it fails unless the agent has the step and the work is a service.
-type stored string
+// storedRAID is a RAID interface, such as "redfish", that stores target_raid_config and has no steps: a request for a
+// step of it fails unless the agent has the step and the work is a service.
+type storedRAID struct{ named }
 
-func (i stored) Name() string                { return string(i) }
-func (stored) Properties() map[string]string { return nil }
-func (stored) Validate(Node) error           { return nil }
+func (storedRAID) Validate(Node) error { return nil }

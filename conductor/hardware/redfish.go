@@ -46,7 +46,7 @@ func Redfish(c Config) (Interfaces, error) {
 		Boot:       []Boot{IPXE(), PXE(), VirtualMedia("redfish-virtual-media", management)},
 		Inspect:    []Interface{redfishInspect{b}, AgentInspect(), None("inspect")},
 		BIOS:       []Interface{biosSettings{b}, None("bios")},
-		RAID:       []Interface{None("raid"), AgentRAID(), stored("redfish")},
+		RAID:       []Interface{None("raid"), AgentRAID(), storedRAID{"redfish"}},
 		Vendor:     []Interface{redfishVendor{b}, None("vendor")},
 		Firmware:   []Interface{redfishFirmware{b}, None("firmware")},
 	}, nil

@@ -12,12 +12,10 @@ import (
 // AgentRescue returns the rescue interface "agent".
 //
 // Source: AgentRescue in ironic/drivers/modules/agent.py.
-func AgentRescue() Interface { return agentRescue{} }
+func AgentRescue() Interface { return agentRescue{"agent"} }
 
-type agentRescue struct{}
+type agentRescue struct{ named }
 
-func (agentRescue) Name() string                     { return "agent" }
-func (agentRescue) Properties() map[string]string    { return nil }
 func (agentRescue) UsesAgent(Node, states.Work) bool { return true }
 func (agentRescue) Validate(n Node) error            { return n.Chosen.Boot.Validate(n) }
 
