@@ -67,13 +67,13 @@ func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Tim
 	case err != nil:
 		return reason(ctx, err)
 	case sent.N == 0:
-		return c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d bytes.", c.config.Node, c.config.MaxAnswer)
+		return c.invalidAnswer("The agent on node %s answers with more than %d bytes.", c.config.Node, c.config.MaxAnswer)
 	case len(body) > maxKept:
-		return c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d bytes in texts of up to %d bytes.",
+		return c.invalidAnswer("The agent on node %s answers with more than %d bytes in texts of up to %d bytes.",
 			c.config.Node, maxKept, maxText)
 	}
 	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
-		return c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d values, or more than %d of them within each other.",
+		return c.invalidAnswer("The agent on node %s answers with more than %d values, or more than %d of them within each other.",
 			c.config.Node, maxValues, maxDepth)
 	}
 	return decode(body)
@@ -94,7 +94,7 @@ func (c *Client) last(commands []Command) ([]Command, error) {
 		}
 	}
 	if first == len(commands) && first > 0 {
-		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s reports a command with more than %d bytes.", c.config.Node, maxResult)
+		return nil, c.invalidAnswer("The agent on node %s reports a command with more than %d bytes.", c.config.Node, maxResult)
 	}
 	return slices.Clone(commands[first:]), nil
 }

@@ -51,7 +51,7 @@ func (c *Client) failed(method string, command Command) error {
 	case Failed:
 		return c.failure(ErrFailed, 0, nil, "%s", command.Failure())
 	default:
-		return c.failure(ErrAnswer, 0, nil, "The agent on node %s reports the status %q of the command %s.", c.config.Node,
+		return c.invalidAnswer("The agent on node %s reports the status %q of the command %s.", c.config.Node,
 			command.Status, method)
 	}
 }

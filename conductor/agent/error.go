@@ -47,6 +47,11 @@ func (c *Client) failure(reason error, status int, cause error, format string, a
 	return &Error{Reason: reason, Text: c.clean(fmt.Sprintf(format, args...)), Status: status, Err: cause}
 }
 
+// invalidAnswer returns the error of an answer that no agent would give.
+func (c *Client) invalidAnswer(format string, args ...any) *Error {
+	return c.failure(ErrAnswer, 0, nil, format, args...)
+}
+
 // clean returns a text of the agent without the token and without control characters, of at most 2048 bytes.
 func (c *Client) clean(text string) string {
 	if token := c.config.Token.Reveal(); token != "" {

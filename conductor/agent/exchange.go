@@ -43,7 +43,7 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 			return c.undecodable(http.StatusOK, err)
 		}
 		if answer.Commands == nil {
-			return c.failure(ErrAnswer, 0, nil, "The answer of the agent on node %s has no list of commands.", c.config.Node)
+			return c.invalidAnswer("The answer of the agent on node %s has no list of commands.", c.config.Node)
 		}
 		var err error
 		answer.Commands, err = c.last(answer.Commands)
@@ -79,6 +79,15 @@ func (c *Client) send(ctx context.Context, method string, params any, wait bool)
 	return c.sendUnlessArrived(ctx, method, params, wait, func(last Command) bool {
 		return last.Name == short(method) && last.Status == Running
 	})
+}
+
+// succeed is send for a command that must have succeeded.
+func (c *Client) succeed(ctx context.Context, method string, params any, wait bool) (Command, error) {
+	command, err := c.send(ctx, method, params, wait)
+	if err == nil {
+		err = c.failed(method, command)
+	}
+	return command, err
 }
 
 // sendUnlessArrived is send for a command that arrived recognizes if it is the last one in the agent's list. An agent

@@ -21,15 +21,12 @@ type PartitionUUIDs struct {
 // PartitionUUIDs asks for the partitions of the image that the agent has written.
 func (c *Client) PartitionUUIDs(ctx context.Context) (p PartitionUUIDs, err error) {
 	const method = "standby.get_partition_uuids"
-	command, err := c.send(ctx, method, struct{}{}, true)
+	command, err := c.succeed(ctx, method, struct{}{}, true)
 	if err != nil {
 		return p, err
 	}
-	if err := c.failed(method, command); err != nil {
-		return p, err
-	}
 	if err := json.Unmarshal(command.Result, &p); err != nil {
-		return p, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers the command %s with an invalid result.", c.config.Node, method)
+		return p, c.invalidAnswer("The agent on node %s answers the command %s with an invalid result.", c.config.Node, method)
 	}
 	return PartitionUUIDs{errtext.Clean(p.Root), errtext.Clean(p.EFI), errtext.Clean(p.PReP)}, nil
 }
@@ -77,21 +74,13 @@ func (c *Client) PowerOff(ctx context.Context) error {
 
 // Sync writes the caches of the agent's file systems to the disks.
 func (c *Client) Sync(ctx context.Context) error {
-	const method = "standby.sync"
-	command, err := c.send(ctx, method, struct{}{}, true)
-	if err != nil {
-		return err
-	}
-	return c.failed(method, command)
+	_, err := c.succeed(ctx, "standby.sync", struct{}{}, true)
+	return err
 }
 
 // FinalizeRescue sets the password of the ramdisk's user and ends the agent. The password is a hash as in a shadow
 // file.
 func (c *Client) FinalizeRescue(ctx context.Context, hash string) error {
-	const method = "rescue.finalize_rescue"
-	command, err := c.send(ctx, method, map[string]any{"rescue_password": hash, "hashed": true}, false)
-	if err != nil {
-		return err
-	}
-	return c.failed(method, command)
+	_, err := c.succeed(ctx, "rescue.finalize_rescue", map[string]any{"rescue_password": hash, "hashed": true}, false)
+	return err
 }

@@ -63,14 +63,11 @@ const (
 // Source: refresh_steps in ironic/drivers/modules/agent_base.py.
 func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 	method := string(w) + ".get_" + string(w) + "_steps"
-	command, err := c.send(ctx, method, m.params(), true)
+	command, err := c.succeed(ctx, method, m.params(), true)
 	switch {
 	case w == Service && errors.Is(err, ErrRefused):
 		return Steps{}, nil
 	case err != nil:
-		return Steps{}, err
-	}
-	if err := c.failed(method, command); err != nil {
 		return Steps{}, err
 	}
 	c.config.Budget.decoding.Lock()
@@ -80,29 +77,22 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 
 // decodeSteps returns the steps in the result of get_X_steps.
 func (c *Client) decodeSteps(w Work, command Command) (Steps, error) {
-	var result map[string]json.RawMessage
-	_ = json.Unmarshal(command.Result, &result) // the keys are then missing
 	key := string(w) + "_steps"
-	var missing []string
-	for _, name := range []string{"hardware_manager_version", key} {
-		if _, ok := result[name]; !ok {
-			missing = append(missing, name)
-		}
-	}
+	result, missing := object(command.Result, "hardware_manager_version", key)
 	if len(missing) > 0 {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result. Keys: %s are missing from result: %s.",
+		return Steps{}, c.invalidAnswer("agent get_%s for node %s returned an invalid result. Keys: %s are missing from result: %s.",
 			key, c.config.Node, pythonSet(missing), command.Result)
 	}
 	var managers map[string][]json.RawMessage
 	steps := Steps{}
 	if err := exactjson.Unmarshal(result[key], &managers); err != nil {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
+		return Steps{}, c.invalidAnswer("agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
 	if err := exactjson.Unmarshal(result["hardware_manager_version"], &steps.Versions); err != nil {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
+		return Steps{}, c.invalidAnswer("agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
 	if values, _ := jsonsize.Measure(result["hardware_manager_version"]); values > maxVersions {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned more than %d versions", key, c.config.Node, maxVersions)
+		return Steps{}, c.invalidAnswer("agent get_%s for node %s returned more than %d versions", key, c.config.Node, maxVersions)
 	}
 	steps.Versions = errtext.Object(steps.Versions)
 	arguments := 0
@@ -117,29 +107,31 @@ func (c *Client) decodeSteps(w Work, command Command) (Steps, error) {
 		}
 	}
 	if len(steps.Steps) > maxSteps || arguments > maxArguments {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps with %d arguments, more than %d or %d",
+		return Steps{}, c.invalidAnswer("agent get_%s for node %s returned %d steps with %d arguments, more than %d or %d",
 			key, c.config.Node, len(steps.Steps), arguments, maxSteps, maxArguments)
 	}
 	return steps, nil
 }
 
-// step decodes a step of an agent.
-func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
-	var has map[string]json.RawMessage
-	_ = json.Unmarshal(text, &has) // the keys are then missing
-	var missing []string
-	for _, key := range []string{"interface", "priority", "step"} {
-		if _, ok := has[key]; !ok {
+// object decodes a JSON object, and returns which keys it lacks. Of another value all are missing.
+func object(text json.RawMessage, keys ...string) (values map[string]json.RawMessage, missing []string) {
+	_ = json.Unmarshal(text, &values)
+	for _, key := range keys {
+		if _, ok := values[key]; !ok {
 			missing = append(missing, key)
 		}
 	}
-	if len(missing) > 0 {
-		return step, c.failure(ErrAnswer, 0, nil,
-			"agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
+	return values, missing
+}
+
+// step decodes a step of an agent.
+func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
+	if _, missing := object(text, "interface", "priority", "step"); len(missing) > 0 {
+		return step, c.invalidAnswer("agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
 			w, c.config.Node, w, pythonSet(missing), text)
 	}
 	if err := exactjson.Unmarshal(text, &step); err != nil || !validName(step.Interface) || !validName(step.Step) {
-		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
+		return step, c.invalidAnswer("agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
 	}
 	step.RequiresRamdisk = w == Clean
 	step.Args = nil // no agent has them
@@ -182,7 +174,7 @@ func (c *Client) Execute(ctx context.Context, w Work, step Step, versions map[st
 		}
 	})
 	if err == nil && command.Status == "" {
-		err = c.failure(ErrAnswer, 0, nil, "Agent on node %s returned bad command result: it has no status", c.config.Node)
+		err = c.invalidAnswer("Agent on node %s returned bad command result: it has no status", c.config.Node)
 	}
 	return command, err
 }
