@@ -202,7 +202,7 @@ var ErrKept error = failure.Reason("the BMC keeps an image in its slot")
 // EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
 // none is named, of the system and of its managers. An inserted image without a way to eject it is an error of the kind
 // [verify.Unsupported]. The error matches [ErrKept] if all else has succeeded. A BMC without slots has nothing to
-// eject.
+// eject; one that links slots and does not have them at the link is an error of the same kind.
 func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) error {
 	const op = "eject virtual media"
 	if err := checkDevices(op, devices...); err != nil {
@@ -328,11 +328,12 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
-// The error is about those that cannot be read. If the system has slots, its managers need none.
+// The error is about those that cannot be read. If the system has slots, its managers need none. A link to slots that
+// the BMC does not have is an error unless others can be read, since an image may be in a slot all the same.
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
-	listed := true
+	listed, served := true, false
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
@@ -341,12 +342,21 @@ func (r *reader) slots() (slots []slot, err error) {
 			slots = append(slots, slot{*m, found, listed})
 		}
 	}
-	readMembers(r, r.link("VirtualMedia"), add)
+	read := func(link string) {
+		if absent := len(r.absent); link != "" {
+			readMembers(r, link, add)
+			served = served || len(r.absent) == absent
+		}
+	}
+	read(r.link("VirtualMedia"))
 	failed, has := len(r.errs), len(slots) > 0
 	listed = !has
-	r.managers(func(_ *schemas.Manager, found resource) { readMembers(r, found.link("VirtualMedia"), add) })
+	r.managers(func(_ *schemas.Manager, found resource) { read(found.link("VirtualMedia")) })
 	if has && r.client.Lost() == nil {
 		r.errs = r.errs[:failed]
+	}
+	if !served {
+		r.errs = append(r.errs, r.absent...)
 	}
 	return slots, r.err()
 }

@@ -60,6 +60,34 @@ func TestVirtualMediaMayBelongToTheSystem(t *testing.T) {
 	require.Empty(t, server.Media("CD"))
 }
 
+// A BMC that links slots and does not have them at the link may have an image in one, and fails also in Ironic.
+func TestASlotThatIsLinkedAndNotThereIsNotTakenForEmpty(t *testing.T) {
+	const managerSlots = "/redfish/v1/Managers/bmc/VirtualMedia"
+	linked := bmctest.Fault{On: systemPath, Method: http.MethodGet,
+		Do: bmctest.Property("VirtualMedia", map[string]any{"@odata.id": systemPath + "/VirtualMedia"})}
+	empty := bmctest.Fault{On: managerSlots, Do: bmctest.Property("Members", []any{})}
+	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented} {
+		absent := bmctest.Fault{On: managerSlots, Do: bmctest.Status(status)}
+		for name, faults := range map[string][]bmctest.Fault{"the manager's": {absent}, "both": {linked, absent}} {
+			d, server := vendorDriver(t)
+			require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+			for _, fault := range faults {
+				server.AddFault(fault)
+			}
+			require.ErrorIs(t, d.EjectMedia(t.Context(), "node", "cdrom"), verify.Unsupported, name)
+			require.Equal(t, image, server.Media("CD"), name)
+			_, err := d.VirtualMedia(t.Context(), "node")
+			require.ErrorIs(t, err, verify.Unsupported, name)
+		}
+	}
+	d, server := vendorDriver(t, linked)
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"), "the manager has slots")
+	require.Empty(t, server.Media("CD"))
+	server.AddFault(empty)
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"), "the manager has no slots")
+}
+
 func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
 	insert := func(d *bmc.Driver, t *testing.T) error { return d.InsertMedia(t.Context(), "node", "cdrom", image) }
 	eject := func(d *bmc.Driver, t *testing.T) error { return d.EjectMedia(t.Context(), "node") }

@@ -22,6 +22,7 @@ type reader struct {
 	system   schemas.ComputerSystem
 	ctx      context.Context
 	errs     []error // why resources were not read
+	absent   []error // of links to collections that the BMC does not have
 }
 
 // systemReader reads the system, and returns the reader of its child resources.
@@ -143,16 +144,18 @@ func readEach[T any, P decoder[T]](r *reader, paths []string, take func(P, resou
 	}
 }
 
-// readMembers reads the members of a collection like readEach. It does nothing without a collection, or if there is
-// none at the link: some BMCs link what they lack. What a BMC without a licence does not tell is there.
+// readMembers reads the members of a collection like readEach. It does nothing without a collection. If the BMC has none
+// at the link, that is in absent alone: some BMCs link what they lack. What a BMC without a licence does not tell is
+// there.
 func readMembers[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
 	if r.ended() {
 		return
 	}
 	members, err := r.client.Members(r.ctx, collection)
-	absent := failure.KindOf(err) == verify.Unsupported && !errors.Is(err, redfish.ErrUnlicensed)
-	if len(members) > 0 || !absent {
-		r.note(err)
+	if len(members) == 0 && failure.KindOf(err) == verify.Unsupported && !errors.Is(err, redfish.ErrUnlicensed) {
+		r.absent = append(r.absent, err)
+		return
 	}
+	r.note(err)
 	readEach(r, members, take)
 }
