@@ -22,7 +22,7 @@ type connection interface {
 	address() string
 	// open connects and logs in.
 	open(context.Context) error
-	// begin resets the limits of the Config, and forgets the secrets of a call, for the next operation.
+	// begin resets the limits of the Config, and forgets the short secrets of a call, for the next operation.
 	begin()
 	// expires reports whether there is a session that the BMC may end by itself, and has not refused.
 	expires() bool
@@ -43,7 +43,7 @@ type connection interface {
 	vendor(context.Context) (firmware, machine string, err error)
 	// close logs out and releases the resources of open, whether or not open failed.
 	close(context.Context)
-	// scrubber removes the secrets from errors of the connection, also those of the call.
+	// scrubber removes the secrets from errors of the connection, also the secrets that calls have brought.
 	scrubber() *failure.Scrubber
 }
 

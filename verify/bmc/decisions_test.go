@@ -80,3 +80,11 @@ func TestTheErrorOfAPasswordInTheBIOSDoesNotHaveIt(t *testing.T) {
 	require.ErrorContains(t, err, "value is not permitted")
 	require.NotContains(t, err.Error(), "hunter2")
 }
+
+func TestASecretThatManyCallsBringIsRememberedOnce(t *testing.T) {
+	r := &redfishConnection{}
+	for _, text := range []string{"secret of an image", "secret of a header", "secret of an image"} {
+		r.hide(text)
+	}
+	require.Len(t, r.hidden, 2)
+}

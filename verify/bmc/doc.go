@@ -54,7 +54,8 @@
 //     never in its arguments.
 //   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are removed from every text of a BMC
 //     or a program, in any encoding. If one has fewer than 4 characters, which are found in any text, the error has no
-//     such text at all.
+//     such text at all. What a call brings, such as a password in the URL of an image, is also removed from the errors
+//     of the later calls of its connection, unless it has fewer than 4 characters.
 //
 // # Inside
 //

@@ -5,6 +5,7 @@ package bmc
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 type redfishConnection struct {
 	host     string
 	scrub    *failure.Scrubber
-	hidden   []secret.Text // secrets of the call, in which alone they are removed from errors
+	hidden   []secret.Text // secrets that calls have brought; see hide
 	client   *redfish.Client
 	root     resource // the service root, once open
 	bootMode string   // the boot mode to set beside a boot device, in Redfish's words; "" for none
@@ -47,7 +48,7 @@ func (r *redfishConnection) address() string { return r.host }
 
 func (r *redfishConnection) begin() {
 	r.client.Begin()
-	r.hidden = nil
+	r.hidden = slices.DeleteFunc(r.hidden, failure.IsShort)
 }
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
@@ -58,8 +59,13 @@ func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
 
 func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub.With(r.hidden...) }
 
-// hide removes a secret from the errors of the call.
-func (r *redfishConnection) hide(text string) { r.hidden = append(r.hidden, secret.New(text)) }
+// hide removes a secret from the errors of the call and of the connection's later calls, in which the BMC may still
+// repeat it. A short secret concerns the call alone, since it withholds each error as a whole.
+func (r *redfishConnection) hide(text string) {
+	if !slices.ContainsFunc(r.hidden, func(known secret.Text) bool { return known.Reveal() == text }) {
+		r.hidden = append(r.hidden, secret.New(text))
+	}
+}
 
 func (r *redfishConnection) open(ctx context.Context) error {
 	r.client.Begin()

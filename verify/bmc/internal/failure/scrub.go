@@ -62,7 +62,7 @@ const (
 func (s *Scrubber) Clean(err error) *Error {
 	cleaned := Of(err)
 	switch {
-	case !slices.ContainsFunc(s.secrets, isShort):
+	case !slices.ContainsFunc(s.secrets, IsShort):
 		cleaned.Text = s.clean(cleaned.Text)
 	case cleaned.Cause != nil:
 		cleaned.Text = cleaned.Cause.Error()
@@ -72,7 +72,8 @@ func (s *Scrubber) Clean(err error) *Error {
 	return cleaned
 }
 
-func isShort(hidden secret.Text) bool {
+// IsShort reports whether a secret is so short that Clean withholds each text as a whole.
+func IsShort(hidden secret.Text) bool {
 	packed, _ := pack(strings.ToValidUTF8(hidden.Reveal(), "\uFFFD"))
 	return utf8.RuneCount(packed) < minSecret
 }
