@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // mode is how a link treats connections and their bytes.
@@ -84,21 +85,13 @@ func (l *link) use(end func()) (done func()) {
 }
 
 // address is the current address of a process. It may change with each restart.
-type address struct {
-	mu sync.Mutex
-	at string
-}
+type address struct{ at atomic.Value }
 
-func (a *address) set(at string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.at = at
-}
+func (a *address) set(at string) { a.at.Store(at) }
 
 func (a *address) get() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.at
+	at, _ := a.at.Load().(string)
+	return at
 }
 
 // network runs the proxies until the context ends.

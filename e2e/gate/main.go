@@ -113,9 +113,7 @@ func (l leftOut) write(out io.Writer, part string) error {
 		names[t.folder][regexp.QuoteMeta(top)] = true
 	}
 	for _, folder := range slices.Sorted(maps.Keys(names)) {
-		if _, err := fmt.Fprintf(out, "%s ^(%s)$\n", folder, strings.Join(slices.Sorted(maps.Keys(names[folder])), "|")); err != nil {
-			return err
-		}
+		fmt.Fprintf(out, "%s ^(%s)$\n", folder, strings.Join(slices.Sorted(maps.Keys(names[folder])), "|"))
 	}
 	return nil
 }
@@ -212,6 +210,6 @@ func (l leftOut) judge(out io.Writer, run result, asked string) error {
 		slices.Sort(lost)
 		return fmt.Errorf("%w:\n%s", errLost, strings.Join(lost, "\n"))
 	}
-	_, err := fmt.Fprintf(out, "%d tests and subtests ran, %d are left out, see .ci/left-out\n", len(run.actions)-skipped, skipped)
-	return err
+	fmt.Fprintf(out, "%d tests and subtests ran, %d are left out, see .ci/left-out\n", len(run.actions)-skipped, skipped)
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path"
@@ -116,20 +117,8 @@ func funcName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
 	}
-	receiver := f.Recv.List[0].Type
-	for {
-		switch t := receiver.(type) {
-		case *ast.StarExpr:
-			receiver = t.X
-			continue
-		case *ast.IndexExpr:
-			receiver = t.X
-			continue
-		case *ast.Ident:
-			return t.Name + "." + f.Name.Name
-		}
-		return f.Name.Name
-	}
+	receiver, _, _ := strings.Cut(types.ExprString(f.Recv.List[0].Type), "[")
+	return strings.TrimPrefix(receiver, "*") + "." + f.Name.Name
 }
 
 // finder collects the mutants of a file.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,34 +78,25 @@ func (l *lab) close() { os.RemoveAll(l.scratch) }
 // tryAll tries mutants with concurrent workers and calls add with each outcome, one call
 // at a time.
 func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, add func(mutant, outcome)) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	queue := make(chan mutant)
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for worker := range workers {
-		wg.Go(func() {
-			for m := range queue {
-				result, err := l.try(ctx, fmt.Sprint("worker", worker), m)
-				if err != nil {
-					stop(err)
-					continue
-				}
-				mu.Lock()
-				add(m, result)
-				mu.Unlock()
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i, m := range mutants {
+		if within.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			result, err := l.try(within, fmt.Sprint("mutant", i), m)
+			if err != nil {
+				return err
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			add(m, result)
+			return nil
 		})
 	}
-	for _, m := range mutants {
-		select {
-		case queue <- m:
-		case <-ctx.Done():
-		}
-	}
-	close(queue)
-	wg.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(group.Wait(), context.Cause(ctx))
 }
 
 // tryListed is tryAll with a list of mutants that have to live. If one of these times out, which a busy machine can
@@ -126,12 +118,13 @@ func (l *lab) tryListed(ctx context.Context, mutants []mutant, workers int, list
 	return l.tryAll(ctx, again, 1, add)
 }
 
-// try tries one mutant; name is the name of a folder that no other worker uses.
+// try tries one mutant; name is the name of a folder for it alone.
 func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	s := l.suites[path.Dir(m.file)]
 	if m.kind != alone {
 		return s.trySwitched(ctx, m, l.slower)
 	}
+	defer os.RemoveAll(filepath.Join(l.scratch, name))
 	files := map[string][]byte{m.file: m.apply(s.files[m.file])}
 	for _, b := range s.binaries {
 		if !b.contains[path.Dir(m.file)] {

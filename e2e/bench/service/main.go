@@ -62,13 +62,13 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		before := machineLoad()
 		if *rounds > 0 {
 			how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
-			try.OK(printComparison(out, how, compare(ctx, built, dir, how, progress)))
+			printComparison(out, how, compare(ctx, built, dir, how, progress))
 		}
 		if *many > 0 {
-			try.OK(printFleet(out, measureFleet(ctx, built, dir, *many, *syncs, progress)))
+			printFleet(out, measureFleet(ctx, built, dir, *many, *syncs, progress))
 		}
 		if *shared > 0 {
-			try.OK(printCluster(out, measureCluster(ctx, built, dir, *shared, *long, *short, progress)))
+			printCluster(out, measureCluster(ctx, built, dir, *shared, *long, *short, progress))
 		}
 		printMachine(out, dir, before)
 	})

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -18,23 +17,20 @@ import (
 )
 
 // printComparison prints the rates of both services.
-func printComparison(out io.Writer, how comparison, rows []row) error {
-	var b bytes.Buffer
-	b.WriteString("| a second | clients | Ironic | conductor | times |\n| --- | --- | --- | --- | --- |\n")
+func printComparison(out io.Writer, how comparison, rows []row) {
+	fmt.Fprint(out, "| a second | clients | Ironic | conductor | times |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.0f |\n", r.workload, r.workers, r.ironic, r.ours, r.times())
+		fmt.Fprintf(out, "| %s | %d | %s | %s | %.0f |\n", r.workload, r.workers, r.ironic, r.ours, r.times())
 	}
-	fmt.Fprintf(&b, "\nMedians of %d measurements of %v, in turns; %d nodes in each service.\n", how.rounds, how.long, how.nodes)
+	fmt.Fprintf(out, "\nMedians of %d measurements of %v, in turns; %d nodes in each service.\n", how.rounds, how.long, how.nodes)
 	for _, r := range rows {
 		for name, side := range map[string]rate{"Ironic": r.ironic, "the conductor": r.ours} {
 			if side.failed > 0 {
-				fmt.Fprintf(&b, "\n%s by %d clients: %d failed with %s and are not counted; the first: %v\n", r.workload, r.workers,
+				fmt.Fprintf(out, "\n%s by %d clients: %d failed with %s and are not counted; the first: %v\n", r.workload, r.workers,
 					side.failed, name, side.err)
 			}
 		}
 	}
-	_, err := b.WriteTo(out)
-	return err
 }
 
 func (r rate) String() string {
@@ -45,47 +41,41 @@ func (r rate) String() string {
 }
 
 // printFleet prints the figures of a large fleet.
-func printFleet(out io.Writer, f fleet) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
-	fmt.Fprintf(&b, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
-	fmt.Fprintf(&b, "| started again, until it answers (of the processors) | %v (%v) |\n", rounded(f.started), rounded(f.startedCPU))
-	fmt.Fprintf(&b, "| memory: peak, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.peak), mebibytes(f.memory.now),
+func printFleet(out io.Writer, f fleet) {
+	fmt.Fprintf(out, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
+	fmt.Fprintf(out, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
+	fmt.Fprintf(out, "| started again, until it answers (of the processors) | %v (%v) |\n", rounded(f.started), rounded(f.startedCPU))
+	fmt.Fprintf(out, "| memory: peak, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.peak), mebibytes(f.memory.now),
 		mebibytes(f.memory.own))
 	for i, round := range f.rounds {
-		fmt.Fprintf(&b, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
+		fmt.Fprintf(out, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
 	}
-	b.WriteString("\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, " +
+	fmt.Fprint(out, "\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, "+
 		"most |\n| --- | --- | --- | --- |\n")
 	for i, stream := range streams {
-		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", stream.workload.name, float64(time.Second)/float64(stream.every), f.quiet[i], f.busy[i])
+		fmt.Fprintf(out, "| %s | %.0f | %v | %v |\n", stream.workload.name, float64(time.Second)/float64(stream.every), f.quiet[i], f.busy[i])
 	}
-	_, err := b.WriteTo(out)
-	return err
 }
 
 // printCluster prints the figures of conductors that share a fleet.
-func printCluster(out io.Writer, c cluster) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n| %d nodes on one etcd, conductors | started in | known to all after | GET a node, a second | PATCH a node, "+
+func printCluster(out io.Writer, c cluster) {
+	fmt.Fprintf(out, "\n| %d nodes on one etcd, conductors | started in | known to all after | GET a node, a second | PATCH a node, "+
 		"a second |\n| --- | --- | --- | --- | --- |\n", c.nodes)
 	for i, size := range c.sizes {
-		fmt.Fprintf(&b, "| %d | %v | %v | %s | %s |\n", i+1, rounded(size.started), rounded(size.joined), size.show, size.patch)
+		fmt.Fprintf(out, "| %d | %v | %v | %s | %s |\n", i+1, rounded(size.started), rounded(size.joined), size.show, size.patch)
 	}
-	fmt.Fprintf(&b, "\n| three conductors with %d nodes | |\n| --- | --- |\n", c.nodes)
-	fmt.Fprintf(&b, "| created and managed by %d clients of one | %v |\n", fleetWorkers, rounded(c.filled))
+	fmt.Fprintf(out, "\n| three conductors with %d nodes | |\n| --- | --- |\n", c.nodes)
+	fmt.Fprintf(out, "| created and managed by %d clients of one | %v |\n", fleetWorkers, rounded(c.filled))
 	for i, m := range c.memory {
-		fmt.Fprintf(&b, "| memory of conductor %d: peak, now | %s, %s |\n", i+1, mebibytes(m.peak), mebibytes(m.now))
+		fmt.Fprintf(out, "| memory of conductor %d: peak, now | %s, %s |\n", i+1, mebibytes(m.peak), mebibytes(m.now))
 	}
 	for i, took := range c.rounds {
-		fmt.Fprintf(&b, "| a round of the power sync of conductor %d | %v |\n", i+1, rounded(took))
+		fmt.Fprintf(out, "| a round of the power sync of conductor %d | %v |\n", i+1, rounded(took))
 	}
-	fmt.Fprintf(&b, "| one is killed, until the others know | %v |\n", rounded(c.noticed))
-	fmt.Fprintf(&b, "| one is killed, until %d of its nodes are provided by the others | %v |\n", c.orphans, rounded(c.takeover))
-	fmt.Fprintf(&b, "| all are started again, one after the other | %v: %d requests, %d made again, %d failed then |\n",
+	fmt.Fprintf(out, "| one is killed, until the others know | %v |\n", rounded(c.noticed))
+	fmt.Fprintf(out, "| one is killed, until %d of its nodes are provided by the others | %v |\n", c.orphans, rounded(c.takeover))
+	fmt.Fprintf(out, "| all are started again, one after the other | %v: %d requests, %d made again, %d failed then |\n",
 		rounded(c.rolled), c.requests, c.retried, c.failed)
-	_, err := b.WriteTo(out)
-	return err
 }
 
 func (l latencies) String() string {

@@ -34,8 +34,8 @@ func (c *checker) complete(id string, versions []Version, operations []Operation
 	type operation struct{ name, moved string }
 	begun := map[operation]bool{}
 	for _, o := range operations {
-		if v, ok := at(versions, o.Revision); ok {
-			begun[operation{o.Name, v.Moved}] = true
+		if i, ok := at(versions, o.Revision); ok {
+			begun[operation{o.Name, versions[i].Moved}] = true
 		}
 	}
 	for i := 1; i < len(versions); i++ {
@@ -54,13 +54,9 @@ func (c *checker) complete(id string, versions []Version, operations []Operation
 	}
 }
 
-// at returns the version with a revision.
-func at(versions []Version, revision int64) (v Version, ok bool) {
-	i, ok := slices.BinarySearchFunc(versions, revision, func(v Version, revision int64) int { return cmp.Compare(v.Revision, revision) })
-	if ok {
-		v = versions[i]
-	}
-	return v, ok
+// at returns the index of the version with a revision.
+func at(versions []Version, revision int64) (i int, ok bool) {
+	return slices.BinarySearchFunc(versions, revision, func(v Version, revision int64) int { return cmp.Compare(v.Revision, revision) })
 }
 
 // reserved checks that each operation was begun by the conductor that had reserved the
@@ -68,7 +64,7 @@ func at(versions []Version, revision int64) (v Version, ok bool) {
 func (c *checker) reserved(id string, operations []Operation) {
 	versions := c.Nodes[id]
 	for _, o := range operations {
-		i, ok := slices.BinarySearchFunc(versions, o.Revision, func(v Version, revision int64) int { return cmp.Compare(v.Revision, revision) })
+		i, ok := at(versions, o.Revision)
 		if !ok {
 			c.find("operations", id, "%s began %s for revision %d, which was never stored", o.Conductor, o.Name, o.Revision)
 			continue
@@ -104,10 +100,11 @@ func (c *checker) once(id string, operations []Operation) {
 	type work struct{ name, moved, step, power string }
 	begun := map[work]Operation{}
 	for _, o := range operations {
-		v, ok := at(versions, o.Revision)
+		i, ok := at(versions, o.Revision)
 		if !ok {
 			continue // a finding of reserved
 		}
+		v := versions[i]
 		key := work{name: o.Name, moved: v.Moved, step: v.Step}
 		if v.setsPower() {
 			key.power = v.Updated.String()

@@ -3,7 +3,6 @@
 package history
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -119,6 +118,5 @@ func unmatched(n, m int, fits func(i, j int) bool) []int {
 			rest = append(rest, i)
 		}
 	}
-	slices.SortFunc(rest, cmp.Compare)
 	return rest
 }
