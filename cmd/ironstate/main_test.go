@@ -370,7 +370,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	var out writer
 	out.written = cancel
 	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
-	programtest.CheckREADME(t, out.String())
+	checkREADME(t, out.String())
 	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 

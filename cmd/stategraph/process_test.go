@@ -26,10 +26,15 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// command returns the command as a process of its own, and its standard error.
+// command returns the command as a process of its own, which is killed at the end of the test, and its standard error.
 func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	c := programtest.CommandFor(t, args...)
+	c := programtest.Command(args...)
+	t.Cleanup(func() {
+		if c.Process != nil {
+			_ = c.Process.Kill() // fails if the process has ended, as it usually has
+		}
+	})
 	stderr := new(bytes.Buffer)
 	c.Stderr = stderr
 	return c, stderr

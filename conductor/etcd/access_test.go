@@ -35,7 +35,7 @@ const (
 // rawClient returns an etcd client of the cluster, for the set-up of tests.
 func rawClient(t *testing.T, members []*etcdtest.Member) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: etcdtest.Endpoints(members)})
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints(members)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
@@ -83,7 +83,7 @@ func TestAClusterWithPasswordAuthentication(t *testing.T) {
 	requireLogin(t, members)
 	before := requests(t, members[0], "Authenticate")
 
-	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), User: user, Password: secret.New(wrong)}
+	config := etcd.Config{Endpoints: endpoints(members), User: user, Password: secret.New(wrong)}
 	_, err := etcd.Open(t.Context(), config)
 	require.ErrorContains(t, err, "authentication failed")
 	require.NotContains(t, err.Error(), wrong)
@@ -116,7 +116,7 @@ func TestAClusterWithClientCertificates(t *testing.T) {
 		c.Client = "https" + c.Client[len("http"):]
 		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), serverCert, filepath.Join(dir, "server.key")
 	})
-	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
+	config := etcd.Config{Endpoints: endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
 	etcdtest.Create(t, connect(t, config), "a")
 
 	for name, c := range map[string]struct {
@@ -186,7 +186,7 @@ func (c counted) Handle(context.Context, slog.Record) error {
 
 func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 	r := etcdtest.Create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
 	client := rawClient(t, members)
 
@@ -208,7 +208,7 @@ func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 
 func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 	etcdtest.Create(t, s, "a")
 	client := rawClient(t, members)
 	ended := make(chan error)

@@ -15,7 +15,7 @@ import (
 
 func TestTheStoreOnAClusterKeepsItsPromises(t *testing.T) {
 	members := etcdtest.StartCluster(t, 3, nil)
-	handles := []conductor.Store{connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})}
+	handles := []conductor.Store{connect(t, etcd.Config{Endpoints: endpoints(members)})}
 	for _, m := range members {
 		handles = append(handles, connect(t, etcd.Config{Endpoints: []string{m.Client}}))
 	}

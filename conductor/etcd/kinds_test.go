@@ -50,7 +50,7 @@ func TestEachAPIServesTheNodesOfEachConductor(t *testing.T) {
 	names := []string{"alpha", "beta", "gamma"}
 	servers := map[string]*httptest.Server{}
 	for _, name := range names {
-		s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+		s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 		c, err := conductor.New(conductor.Config{
 			Store: s, Membership: s.Membership(0), Name: name, LockedRetries: 200, LockedInterval: 50 * time.Millisecond,
 			Hardware: map[string]conductor.Hardware{name: &conductor.Fake{}},

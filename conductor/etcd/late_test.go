@@ -109,7 +109,7 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	way := startProxy(t, members[0].Client[len("http://"):])
 	stopped := etcdtest.Spawn(t, "conductor", "http://"+way.listener.Addr().String())
 	logs(t, stopped, "the conductor has joined")
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 	c, err := newRebooting(s, "other", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

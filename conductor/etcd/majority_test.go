@@ -28,7 +28,7 @@ func TestRequestsFailAtOnceWhileTheMajorityOfOtherServersIsLost(t *testing.T) {
 	t.Parallel()
 	servers := etcdtest.StartCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers), Log: slog.New(log)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(servers), Log: slog.New(log)})
 	r := etcdtest.Create(t, s, "a")
 	require.NoError(t, s.Health())
 
@@ -61,7 +61,7 @@ func TestRequestsFailAtOnceWhileTheMajorityOfOtherServersIsLost(t *testing.T) {
 func TestAFullDatabaseOfOtherServersIsSeenUntilItHasSpace(t *testing.T) {
 	t.Parallel()
 	servers := etcdtest.StartCluster(t, 1, nil)
-	s, client := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}), rawClient(t, servers)
+	s, client := connect(t, etcd.Config{Endpoints: endpoints(servers)}), rawClient(t, servers)
 	r := etcdtest.Create(t, s, "a")
 	status, err := client.Status(t.Context(), servers[0].Client)
 	require.NoError(t, err)

@@ -102,7 +102,7 @@ func TestTheMembershipKeepsItsPromisesOnACluster(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
 	way := startProxy(t, members[0].Client[len("http://"):])
 	cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(ttl)
-	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(ttl)
+	direct := connect(t, etcd.Config{Endpoints: endpoints(members)}).Membership(ttl)
 	a := storetest.Process{Membership: cut, Cut: way.set, Jump: cut.Jump}
 	require.NoError(t, storetest.CheckMembership(ttl, a, storetest.Process{Membership: direct}))
 }
@@ -111,7 +111,7 @@ func TestTheMembershipKeepsItsPromisesOnACluster(t *testing.T) {
 func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T) {
 	const ttl = 5 * time.Minute
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(ttl)
+	direct := connect(t, etcd.Config{Endpoints: endpoints(members)}).Membership(ttl)
 	way := startProxy(t, members[0].Client[len("http://"):])
 	cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(ttl)
 
@@ -132,7 +132,7 @@ func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T)
 
 func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	m := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(time.Minute)
+	m := connect(t, etcd.Config{Endpoints: endpoints(members)}).Membership(time.Minute)
 	stays := etcdtest.Join(t, m, "stays")
 	dies := etcdtest.Spawn(t, "member", members[0].Client+" dies 1m")
 	hangs := etcdtest.Spawn(t, "member", members[0].Client+" hangs 1m")
@@ -152,7 +152,7 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 
 func TestAMemberOutlivesAServer(t *testing.T) {
 	servers := etcdtest.StartCluster(t, 3, nil)
-	m := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}).Membership(0)
+	m := connect(t, etcd.Config{Endpoints: endpoints(servers)}).Membership(0)
 	a := etcdtest.Join(t, m, "a")
 	a.Sees(t, "a")
 	for _, server := range servers {
@@ -190,7 +190,7 @@ func named(t *testing.T, m *etcd.Membership, id, name string) <-chan error {
 func TestANameIsThatOfOneLiveMember(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
 	join := func(id, name string) <-chan error {
-		s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+		s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 		return named(t, s.Membership(0), id, name)
 	}
 	first := join("a", "alpha")
@@ -203,7 +203,7 @@ func TestANameIsThatOfOneLiveMember(t *testing.T) {
 func TestAProcessThatStartsAgainGetsItsNameWhenTheLeaseOfTheDeadOneHasEnded(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members), Log: slog.New(log)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(members), Log: slog.New(log)})
 	dies := etcdtest.Spawn(t, "member", members[0].Client+" dies 6s")
 	require.Equal(t, "joined", dies.Line(t))
 	dies.Kill()

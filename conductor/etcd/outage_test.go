@@ -117,7 +117,7 @@ func (p *proxy) forward(client net.Conn) {
 
 func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissedOrEndsWithAnError(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	direct := connect(t, etcd.Config{Endpoints: endpoints(members)})
 	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
 		t.Run(name, func(t *testing.T) {
 			way := startProxy(t, members[0].Client[len("http://"):])
@@ -202,7 +202,7 @@ func compact(t *testing.T, members []*etcdtest.Member) {
 
 func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 	members := etcdtest.StartCluster(t, 3, nil)
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: endpoints(members)})
 	counter := conductor.Record{Kind: etcdtest.Kind, ID: "counter", Value: []byte("0")}
 	_, err := s.Create(t.Context(), counter)
 	require.NoError(t, err)

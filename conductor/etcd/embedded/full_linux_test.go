@@ -26,7 +26,7 @@ func init() { roles["filled-disk"] = filledDisk }
 // SECURITY.md: With little free space, writes are refused and reads go on, also when other programs take the rest of
 // the space.
 func TestAServerOutlivesADiskThatBecomesFullWhileItWrites(t *testing.T) {
-	p := etcdtest.SpawnMounted(t, "filled-disk", t.TempDir())
+	p := spawnMounted(t, "filled-disk", t.TempDir())
 	for _, want := range []string{
 		"the ballast is there",
 		"writes are refused",
@@ -46,7 +46,7 @@ func TestAServerOutlivesADiskThatBecomesFullWhileItWrites(t *testing.T) {
 // written.
 func filledDisk(dir string) error {
 	const mib = 1 << 20
-	if err := etcdtest.MountSmall(dir, 896*mib); err != nil {
+	if err := mountSmall(dir, 896*mib); err != nil {
 		return err
 	}
 	ctx := context.Background()

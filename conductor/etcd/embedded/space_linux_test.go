@@ -20,14 +20,13 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
-	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 func init() { roles["small-disk"] = smallDisk }
 
 // SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestAFullDiskRefusesWritesUntilThereIsSpace(t *testing.T) {
-	p := etcdtest.SpawnMounted(t, "small-disk", t.TempDir())
+	p := spawnMounted(t, "small-disk", t.TempDir())
 	for _, want := range []string{
 		"a node's verification is in flight",
 		"a write is refused with 503",
@@ -52,7 +51,7 @@ type fleet struct {
 // smallDisk is the role "small-disk": it fills the file system while a node is verified, and frees it again.
 func smallDisk(dir string) error {
 	const mib = 1 << 20
-	if err := etcdtest.MountSmall(dir, 192*mib); err != nil { // etcd allocates twice 64 MB for its log
+	if err := mountSmall(dir, 192*mib); err != nil { // etcd allocates twice 64 MB for its log
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -6,7 +6,6 @@ package programtest
 import (
 	"os"
 	"os/exec"
-	"testing"
 )
 
 // asProgram is the environment variable that makes a test binary run as the program.
@@ -20,18 +19,6 @@ func Main(main func()) bool {
 	}
 	main()
 	return true
-}
-
-// CommandFor is [Command] with a process that is killed at the end of the test.
-func CommandFor(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	program := Command(args...)
-	t.Cleanup(func() {
-		if program.Process != nil {
-			_ = program.Process.Kill() // fails if the process has ended, as it usually has
-		}
-	})
-	return program
 }
 
 // Command returns a command that runs the test binary as the program.

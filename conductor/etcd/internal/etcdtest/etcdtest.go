@@ -6,9 +6,7 @@ package etcdtest
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,9 +17,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
@@ -86,14 +82,14 @@ func SpawnWith(t *testing.T, stderr *os.File, role string, arg any) *Process {
 	if !needs.Asked(needs.Search) { // whose tests have processes as well
 		needs.Time(t)
 	}
-	p := command(t, stderr, role, arg)
+	p := Command(t, stderr, role, arg)
 	require.NoError(t, p.Start())
 	t.Cleanup(p.Kill)
 	return p
 }
 
-// command returns the process of a role before it is started.
-func command(t *testing.T, stderr *os.File, role string, arg any) *Process {
+// Command returns the process of a role before it is started.
+func Command(t *testing.T, stderr *os.File, role string, arg any) *Process {
 	t.Helper()
 	text, ok := arg.(string)
 	if !ok {
@@ -161,32 +157,6 @@ func serve(arg string) error {
 	return nil
 }
 
-// StartLocal starts the only server of a cluster in this process, with its data in the folder and no port
-// open. It returns a client that calls the server without a connection, and the function that stops both.
-func StartLocal(t *testing.T, dir string) (client *clientv3.Client, stop func() error) {
-	t.Helper()
-	needs.Time(t)
-	config := embed.NewConfig()
-	config.Name, config.Dir = "local", dir
-	self := urls("http://127.0.0.1:2380") // etcd requires the address, although no server listens at it
-	config.InitialCluster, config.AdvertisePeerUrls = "local="+self[0].String(), self
-	config.ListenPeerUrls, config.ListenClientUrls, config.AdvertiseClientUrls = nil, nil, nil
-	config.TickMs, config.ElectionMs = 10, 100
-	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	server, err := embed.StartEtcd(config)
-	require.NoError(t, err)
-	<-server.Server.ReadyNotify()
-	client = v3client.New(server.Server)
-	return client, func() error {
-		err := client.Close()
-		if errors.Is(err, context.Canceled) { // always returned by a client without a connection
-			err = nil
-		}
-		server.Close()
-		return err
-	}
-}
-
 // Loopback returns a loopback address with a free port.
 func Loopback(t *testing.T) string {
 	t.Helper()
@@ -248,13 +218,4 @@ func StartCluster(t *testing.T, n int, set func(*ServerConfig)) []*Member {
 		m.Ready(t)
 	}
 	return members
-}
-
-// Endpoints returns the client URLs of members.
-func Endpoints(members []*Member) []string {
-	var all []string
-	for _, m := range members {
-		all = append(all, m.Client)
-	}
-	return all
 }

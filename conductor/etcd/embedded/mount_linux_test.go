@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package etcdtest
+package embedded_test
 
 import (
 	"fmt"
@@ -8,15 +8,16 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// SpawnMounted is Spawn in a mount namespace of its own, in which the role can call [MountSmall]. The test fails
+// spawnMounted starts a role in a mount namespace of its own, in which the role can call mountSmall. The test fails
 // where that is not permitted.
-func SpawnMounted(t *testing.T, role string, arg any) *Process {
+func spawnMounted(t *testing.T, role string, arg any) *etcdtest.Process {
 	t.Helper()
 	needs.Time(t)
-	p := command(t, os.Stderr, role, arg)
+	p := etcdtest.Command(t, os.Stderr, role, arg)
 	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
 		p.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -30,8 +31,8 @@ func SpawnMounted(t *testing.T, role string, arg any) *Process {
 	return p
 }
 
-// MountSmall mounts a file system of size bytes that only this process and its children see.
-func MountSmall(dir string, size int64) error {
+// mountSmall mounts a file system of size bytes that only this process and its children see.
+func mountSmall(dir string, size int64) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
 	}
