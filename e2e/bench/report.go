@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"flag"
 	"fmt"
 	"io"
@@ -112,23 +113,10 @@ func median(results []testing.BenchmarkResult) figure {
 	return all[len(all)/2]
 }
 
-var page = template.Must(template.New("").Parse(
-	`| | machine | looplab/fsm {{.Looplab}} | qmuntal/stateless {{.Stateless}} | the same, immediate | times faster |
-| --- | --- | --- | --- | --- | --- |
-{{range .Rows}}| {{.}} |
-{{end}}
-Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores): processor time of one event of a node's life, or of the
-creation of a machine, with the garbage collector's; median of {{.Count}}. "Times faster" compares with the faster of
-looplab and the default mode of stateless. Both serialize concurrent events; in immediate mode stateless leaves that to
-the caller. Apply is compared with the peers' Fire. The peers do not read the clock for a transition. A Machine with hooks does; except in
-the third row its clock is replaced by a constant. A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
+//go:embed report.tmpl
+var pageText string
 
-One event without hooks, in the same run:
-
-| | an event | |
-| --- | --- | --- |
-{{range .Rivals}}| {{.}} |
-{{end}}`))
+var page = template.Must(template.New("").Parse(pageText))
 
 // report prints the figures of the suite.
 func report(out io.Writer, count int, benchtime string) error {

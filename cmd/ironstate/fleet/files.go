@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -90,6 +91,9 @@ func (f *fleet) nodes(all []entry) ([]byte, error) {
 	return indented(map[string]any{"nodes": nodes})
 }
 
+//go:embed hosts.yaml.tmpl
+var hostsText string
+
 // hostsYAML is a Secret and a BareMetalHost for each machine. The texts are written as JSON strings, which YAML reads.
 // The operator of the cluster gives metal3 no authority for BMCs, and so the certificates are not verified.
 //
@@ -97,30 +101,7 @@ func (f *fleet) nodes(all []entry) ([]byte, error) {
 var hostsYAML = template.Must(template.New("hosts").Funcs(template.FuncMap{"json": func(text string) (string, error) {
 	encoded, err := json.Marshal(text)
 	return string(encoded), err
-}}).Parse(`{{range .}}---
-apiVersion: v1
-kind: Secret
-metadata:
-  name: {{.Name}}-bmc
-type: Opaque
-stringData:
-  username: {{json .User}}
-  password: {{json .Password}}
----
-apiVersion: metal3.io/v1alpha1
-kind: BareMetalHost
-metadata:
-  name: {{.Name}}
-  labels:
-    profile: {{.Profile}}
-spec:
-  online: true
-  bootMACAddress: {{json .MAC}}
-  bmc:
-    address: {{printf "redfish-virtualmedia+%s%s" .Address .SystemID | json}}
-    credentialsName: {{.Name}}-bmc
-    disableCertificateVerification: true
-{{end}}`))
+}}).Parse(hostsText))
 
 func hosts(all []entry) ([]byte, error) {
 	var text bytes.Buffer
