@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
-	"time"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -225,24 +223,6 @@ func (a AgentInfo) has(token string) bool {
 	return a.Token != "" && subtle.ConstantTimeCompare([]byte(a.Token), []byte(token)) == 1
 }
 
-// checkHeartbeat returns the error of a heartbeat that is not of the node's agent.
-func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
-	switch known := n.Agent; {
-	case !known.has(h.AgentToken):
-		return errAgentToken
-	case known.URL != "" && known.URL != h.CallbackURL:
-		return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
-	case *b.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://"):
-		return refuse(Invalid, "TLS is required by configuration")
-	case strings.ContainsFunc(h.AgentVerifyCA, isNotPEM):
-		return refuse(Invalid, "agent_verify_ca is not a certificate in PEM")
-	case known.VerifyCA != "" && h.AgentVerifyCA != "" && known.VerifyCA != h.AgentVerifyCA:
-		return refuse(Invalid, "Detected change in ramdisk provided certificate")
-	default:
-		return nil
-	}
-}
-
 // heartbeatEffect says what the conductor does after it has stored a heartbeat. Its text is logged.
 type heartbeatEffect string
 
@@ -269,24 +249,6 @@ func (e *engine) heartbeatEffect(
 	}
 	effect, failure = heartbeatByAnswers(h, e.types.description(n).Simulated, attends, waits)
 	return effect, failure, nil
-}
-
-// heartbeatByRecord returns the effect of a heartbeat if the node's record alone decides it. The effect is empty if the
-// hardware type has to be asked.
-func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
-	switch {
-	case n.Reservation != "":
-		return heartbeatReserved, nil
-	case !kindOf(n.ProvisionState).waitsForAgent(n):
-		return heartbeatNotAwaited, nil
-	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
-		if failure = b.endsInMaintenance(n); failure != nil {
-			return heartbeatResumes, failure
-		}
-		return heartbeatMaintenance, nil
-	default:
-		return "", nil
-	}
 }
 
 // heartbeatByAnswers returns the effect of a heartbeat for which a node waits. The other arguments are the answers of
@@ -318,30 +280,6 @@ func (e *engine) waitsBuiltIn(ctx context.Context, n *Node) (bool, error) {
 	}
 	step, _ := e.rules.runnable(n.Step(), available)
 	return step.Step == "wait" && step.Run == nil, nil
-}
-
-// isNotPEM reports whether a character is in no text in PEM, such as ESC.
-func isNotPEM(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\r\n\t", r) }
-
-// recordsHeartbeat reports whether a heartbeat is stored by fast track, in a state in which it has no other effect.
-//
-// Source: FASTTRACK_HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py; fast_track_able, which adds the states
-// of an inspection.
-func (b *rulebook) recordsHeartbeat(n *Node) bool {
-	on, _ := b.config.fastTracks(n)
-	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
-}
-
-// endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,
-// nil if the work waits until the maintenance has ended.
-//
-// Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
-func (b *rulebook) endsInMaintenance(n *Node) error {
-	work := kindOf(n.ProvisionState).texts.inMaintenance
-	if work == "" || b.admission().Work(n.Fields()) == nil {
-		return nil
-	}
-	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
 }
 
 // Resume is the call-back that a node waits for. With a nil failure the waiting step is
@@ -382,16 +320,4 @@ func resume(ctx context.Context, c *Conductor, ident string, failure error, wait
 		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
 	}
 	return err
-}
-
-// callBack continues or fails the work of a node that waits, see [Conductor.Resume]. ramdisk is what
-// [engine.bootsRamdisk] has returned, for a failure.
-func (b *rulebook) callBack(n *Node, failure error, ramdisk bool, at time.Time) error {
-	if failure != nil {
-		return b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
-	}
-	if _, ok := b.config.Table.Next(n.ProvisionState, states.EventResume); ok {
-		return b.resume(n, at)
-	}
-	return b.end(n, result{event: states.EventDone}, false, at)
 }

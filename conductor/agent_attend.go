@@ -11,7 +11,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/states"
 )
 
 // attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
@@ -246,23 +245,6 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) (begun bool, err er
 		err = fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)
 	}
 	return begun, err
-}
-
-// resume continues the work of a node that waits.
-func (b *rulebook) resume(n *Node, at time.Time) error {
-	moved, err := n.machine().Report(b.config.Table, states.EventResume, "")
-	if err != nil {
-		return err
-	}
-	b.move(n, states.EventResume, moved, at)
-	return nil
-}
-
-// repeat lets the work of a waiting node continue with its current step, once more.
-func (b *rulebook) repeat(n *Node, at time.Time) error {
-	steps := kindOf(n.ProvisionState).edit(n)
-	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
-	return b.resume(n, at)
 }
 
 // finishRescue sends the hash of the rescue password to the agent, which sets the password and exits. It then removes

@@ -27,38 +27,12 @@ func (c *Config) fastTracks(n *Node) (bool, error) {
 	return on, nil
 }
 
-// lookupAllowed returns the states in which a node's agent may look the node up.
-//
-// Source: lookup_allowed in ironic/api/controllers/v1/ramdisk.py.
-func (b *rulebook) lookupAllowed(n *Node) states.Set {
-	if on, _ := b.config.fastTracks(n); on {
-		return b.config.Table.FastTrackLookupAllowed()
-	}
-	return b.config.Table.LookupAllowed()
-}
-
 // idleWithAgent are the stable states in which a node's agent may stay for the next work.
 var idleWithAgent = states.SetOf(states.Enroll, states.Manageable, states.Available)
 
 // agentStays reports whether the agent of a node may stay at a request that moves the node from one state to another.
 func agentStays(from, to states.State) bool {
 	return idleWithAgent.Has(from) && (idleWithAgent.Has(to) || kindOf(to).agent.reused)
-}
-
-// keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
-// machine stays on and the next work may be the agent's. The agent may have a token and not yet have sent a heartbeat.
-//
-// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
-func (b *rulebook) keepsAgent(n *Node, at time.Time) bool {
-	on, _ := b.config.fastTracks(n)
-	ends := succeeds(n.ProvisionState) && kindOf(n.ProvisionState).agent.stays
-	return on && ends && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(at, b.config.FastTrackTimeout)
-}
-
-// succeeds reports whether work can succeed in a state: an inspection also in the state in which it waits.
-func succeeds(s states.State) bool {
-	_, ok := states.Latest().Table().Next(s, states.EventDone)
-	return ok
 }
 
 // agentHeard reports whether the node's agent has sent a heartbeat or inspection data within the timeout. The clock of

@@ -65,8 +65,8 @@ func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f fu
 	return err
 }
 
-// preparation asks others about a change of a node's record, such as the node's hardware type and the store, and returns
-// the change, which asks nobody. It may modify the node. An error refuses the change.
+// preparation asks others about a change of a node's record, such as the node's hardware type and the store, and
+// returns the change, which asks nobody. It may modify the node. An error refuses the change.
 type preparation func(ctx context.Context, n *Node) (change func(*Node) error, err error)
 
 // editPrepared reads a node, prepares a change of it, and calls edit with both, such as [fleet.editFrom]. The change is

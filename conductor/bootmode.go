@@ -5,7 +5,6 @@ package conductor
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -65,16 +64,6 @@ func (n *Node) bootModes() (modes []string) {
 		}
 	}
 	return modes
-}
-
-// disallowedMode returns the boot mode of a node with which the operator does not allow it to be deployed.
-func (b *rulebook) disallowedMode(n *Node) string {
-	for _, mode := range n.bootModes() {
-		if slices.Contains(b.config.DisallowedBootModes.Deployment, mode) {
-			return mode
-		}
-	}
-	return ""
 }
 
 func knownBootMode(mode any) string {

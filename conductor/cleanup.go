@@ -31,27 +31,6 @@ func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment 
 // hasWork reports whether a conductor has work on the node: the work of its state, or the clean-up after failed work.
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
-// cleanUp returns what has to be done on a node's machine if the work of the node's state fails or is aborted, nil for
-// nothing. ramdisk is what [engine.bootsRamdisk] has returned. A machine stays on after a failed step of a cleaning or
-// a service, which may be a firmware update, and after an aborted deployment, for an investigation.
-//
-// Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
-// do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
-// ironic/drivers/modules/deploy_utils.py.
-func (b *rulebook) cleanUp(n *Node, ramdisk, aborted bool) *CleanUp {
-	kind := kindOf(n.ProvisionState)
-	inStep := !aborted && kind.end.fault != "" && kind.of(n).Current != nil
-	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
-	c.Instance = c.PowerOff && kind.end.bootsInstance
-	if kind.end.after != nil {
-		kind.end.after(b, n, &c, aborted)
-	}
-	if c == (CleanUp{}) {
-		return nil
-	}
-	return &c
-}
-
 // afterCleaning powers the machine off after a failure if the operator wants that.
 func afterCleaning(b *rulebook, _ *Node, c *CleanUp, aborted bool) {
 	c.PowerOff = c.PowerOff || !aborted && b.config.PowerOffInCleanFail && b.config.Table.Series() >= states.Bobcat

@@ -138,7 +138,10 @@ package conductor
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node
 //	reconcile                                              which action a node needs, and its execution
-//	rulebook, transition, interfaces, refusal              decisions; internal/inorder has the calls of OnTransition
+//	rulebook, rules_request, rules_refusal, rules_update   decisions about requests and updates of clients,
+//	rules_steps, rules_agent, rules_end                    about steps, what agents send, and the end of work
+//	transition                                             transitions; internal/inorder has the calls of OnTransition
+//	interfaces                                             the hardware interfaces of nodes
 //	expected                                               the times after which nodes are overdue
 //	engine, fence                                          reservations, and the permission for each hardware operation;
 //	                                                       internal/workerpool has the workers

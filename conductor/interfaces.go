@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync/atomic"
 
 	"github.com/ironstate/ironstate/internal/abandoned"
 	"github.com/ironstate/ironstate/internal/kinds"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -192,43 +190,4 @@ func (ts *hardwareTypes) vendor(hardware Hardware, n *Node) VendorPassthru {
 // Source: BareDriver in ironic/drivers/base.py.
 var interfaceKinds = []string{
 	"boot", "deploy", "management", "network", "power", "bios", "console", "firmware", "inspect", "raid", "rescue", "storage", "vendor",
-}
-
-// changedInterface returns the first kind of hardware interface that a change of a node sets to
-// another value, or "". Ironic's order changes with each of its processes.
-func (b *rulebook) changedInterface(before, n *Node) string {
-	old := b.types.description(before)
-	for _, kind := range interfaceKinds {
-		name, named := n.Interfaces[kind]
-		if named && name != old.Interface(before, kind) || !named && before.Interfaces[kind] != "" && n.Driver == before.Driver {
-			return kind
-		}
-	}
-	return ""
-}
-
-// checkInterfaces refuses unknown hardware types, and hardware interfaces that the hardware type does
-// not support.
-//
-// Source: update_node in ironic/conductor/manager.py, check_and_update_node_interfaces in
-// ironic/common/driver_factory.py.
-func (b *rulebook) checkInterfaces(before, n *Node) error {
-	newDriver := n.Driver != before.Driver
-	available, ok := (*b.types.all.Load())[n.Driver]
-	switch {
-	case !ok && newDriver:
-		return noHardware(n)
-	case !ok:
-		return nil
-	}
-	for _, kind := range interfaceKinds {
-		name, named := n.Interfaces[kind]
-		old, was := before.Interfaces[kind]
-		names := slices.Concat(available.Interfaces[kind], available.Unlisted[kind])
-		if named && (newDriver || !was || old != name) && !slices.Contains(names, name) {
-			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. "+
-				"Valid interfaces are %s.", kind, name, pyrepr.List(slices.Sorted(slices.Values(names))))
-		}
-	}
-	return nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -197,46 +196,6 @@ func checkOwn(before, n *Node) error {
 		return nil
 	}
 	return refuse(Invalid, "node %s: %s is changed by the conductor alone", before.UUID, field)
-}
-
-// checkUpdate applies the conductor's rules to a client's change.
-func (b *rulebook) checkUpdate(before, n *Node) error {
-	if err := checkOwn(before, n); err != nil {
-		return err
-	}
-	n.Revision, n.CreatedAt = before.Revision, before.CreatedAt
-	if before.Maintenance && !n.Maintenance {
-		n.MaintenanceReason, n.Fault = "", ""
-		n.SetEmpty("maintenance_reason", false)
-	}
-	err := b.admission().Update(before.Fields(), admission.Update{
-		Protects:         n.Protected && !before.Protected,
-		Retires:          n.Retired && !before.Retired,
-		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
-		RetiredReason:    n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason,
-		Interface:        b.changedInterface(before, n),
-		Unfit:            b.checkInterfaces(before, n),
-		Maintenance:      n.Maintenance,
-		ReplacesInstance: n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID,
-		RemovesInstance:  n.InstanceUUID == "" && before.InstanceUUID != "",
-		ResourceClass:    before.ResourceClass != "" && n.ResourceClass != before.ResourceClass,
-	})
-	var r *admission.Refusal
-	switch {
-	case errors.As(err, &r) && (r.Reason == Associated || r.Field == "resource_class" || r.Field == "allocation_uuid"):
-		return Held(b.refused(before, err)) // Ironic checks these after it has locked the node
-	case err != nil:
-		return b.refused(before, err)
-	}
-	if before.Protected && !n.Protected {
-		n.ProtectedReason = ""
-		n.SetEmpty("protected_reason", false)
-	}
-	if before.Retired && !n.Retired {
-		n.RetiredReason = ""
-		n.SetEmpty("retired_reason", false)
-	}
-	return Held(checkProperties(n, b.config.Table.Series()))
 }
 
 // checkProperties refuses sizes in properties that are not non-negative integers. Numbers may have a fraction.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -152,52 +151,6 @@ func (e *engine) accept(ctx context.Context, n *Node, r ProvisionRequest) (chang
 	}, nil
 }
 
-// request applies a client's request that was accepted to a node. ramdisk is what [engine.bootsRamdisk] has returned,
-// for a request that ends the node's work.
-func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ramdisk bool, at time.Time) error {
-	kind := begunBy(b.config.Table, event)
-	if kind.request.deploys {
-		b.noteDeployment(n, event, r)
-	}
-	if event == states.EventAbort && b.abortsLater(n) {
-		kindOf(n.ProvisionState).edit(n).AbortAfter = true
-		return nil
-	}
-	moved, err := n.machine().Request(b.config.Table, r.Target, r.Version)
-	if err != nil {
-		return err
-	}
-	if runsIn(moved.State) {
-		n.CleanUp = nil // the new work boots the machine as it needs
-	}
-	if event == states.EventManage || event == states.EventAbort {
-		moved.LastError += b.endByRequest(n, event, moved.LastError != "", ramdisk)
-	}
-	from := n.ProvisionState
-	if on, _ := b.config.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
-		n.forgetAgent()
-	}
-	b.move(n, event, moved, at)
-	dropRequests(n, event, from)
-	return kind.remembers(n, r)
-}
-
-// endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
-// returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
-// that clients request. ramdisk is what [engine.bootsRamdisk] has returned.
-func (b *rulebook) endByRequest(n *Node, event states.Event, failed, ramdisk bool) (added string) {
-	kind := kindOf(n.ProvisionState)
-	if kind.steps.in == nil {
-		return ""
-	}
-	n.CleanUp = b.cleanUp(n, ramdisk, true)
-	if step := n.Step().String(); step != "" && failed && event == states.EventAbort && kind.steps.requested != nil {
-		added = afterStep(step)
-	}
-	kind.forget(n)
-	return added
-}
-
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
 // its work.
 func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
@@ -311,77 +264,10 @@ func rememberPassword(n *Node, r *ProvisionRequest) error {
 	return nil
 }
 
-// dropRequests removes what the requests for work have stored, after a client has deleted the node or aborted its work
-// in a state.
-func dropRequests(n *Node, event states.Event, from states.State) {
-	if event != states.EventDelete && event != states.EventAbort {
-		return
-	}
-	for i := range works {
-		if kind := &works[i]; kind.request.dropIn.Has(from) {
-			kind.request.drop(n)
-		}
-	}
-	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() {
-		kind.forget(n)
-	}
-}
-
-// noteDeployment records what a deployment, or a rebuild, has to know of its request before it is checked.
-func (b *rulebook) noteDeployment(n *Node, event states.Event, r *ProvisionRequest) {
-	if r.ConfigDrive != nil {
-		set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
-	}
-	b.noteInstance(n, event)
-}
-
-// noteInstance records what a deployment, or a rebuild, has to know of the instance before it is checked: the type of
-// its image and, since 2024.2, for a deployment of a node without a lessee the project of its instance as the lessee,
-// until the tear-down.
-//
-// Source: start_deploy and apply_automatic_lessee in ironic/conductor/deployments.py, with the default of
-// automatic_lessee_source.
-func (b *rulebook) noteInstance(n *Node, event states.Event) {
-	project, _ := n.InstanceInfo["project_id"].(string)
-	if event == states.EventDeploy && b.config.Table.Series() >= states.Dalmatian && project != "" && n.Lessee == "" {
-		n.Lessee = project
-		set(&n.DriverInternalInfo, automaticLessee, true)
-	}
-	n.noteImageType()
-}
-
-// automaticLessee is the key of driver_internal_info that says that a tear-down removes the lessee.
-const automaticLessee = "automatic_lessee"
-
-// keepingInstance returns the error of a deployment that was refused and notes the instance nevertheless, as Ironic
-// does before it checks the rest of the node.
-//
-// Source: start_deploy in ironic/conductor/deployments.py.
-func (b *rulebook) keepingInstance(err error, event states.Event) error {
-	var held *heldError
-	if errors.As(err, &held) && begunBy(b.config.Table, event).request.deploys {
-		held.kept = func(n *Node) { b.noteInstance(n, event) }
-	}
-	return err
-}
-
 // forgetRescue removes the rescue password and its hash.
 func (n *Node) forgetRescue() {
 	delete(n.InstanceInfo, "rescue_password")
 	delete(n.InstanceInfo, "hashed_rescue_password")
-}
-
-// abortsLater reports whether an abort takes effect after the waiting step, which cannot be aborted. Before 2025.2 a
-// service was aborted in any step.
-//
-// Source: _do_abort in ironic/conductor/manager.py.
-func (b *rulebook) abortsLater(n *Node) bool {
-	kind := kindOf(n.ProvisionState)
-	if kind.agent.word == "" || !kind.waits(n) || b.config.Table.Series() < kind.abort.afterStepSince {
-		return false
-	}
-	current := kind.of(n).Current
-	return current != nil && !current.Abortable
 }
 
 // abortable refuses the abort of an inspection if the node's hardware type has no step of it that can be aborted.

@@ -12,76 +12,6 @@ import (
 	"github.com/ironstate/ironstate/machine/admission"
 )
 
-// checkSteps returns the requested steps with the functions and properties of the available ones, and
-// the reasons why the node does not support some of them. With leaveOut a step that is not available
-// is left out instead.
-//
-// Source: _validate_user_steps in ironic/conductor/steps.py.
-func (b *rulebook) checkSteps(
-	requests []StepRequest, kind *workKind, available []Step, withoutRamdisk, leaveOut bool,
-) (steps []Step, problems []string) {
-	count := map[string]int{}
-	for _, request := range requests {
-		if request.OnChildren { // each child has its own steps
-			step := Step{Interface: request.Interface, Step: request.Step, Args: request.Args, Order: request.Order, Run: runOnChildren}
-			step.OnChildren, step.Children = true, request.Children
-			steps = append(steps, step)
-			continue
-		}
-		step, err := b.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args, Order: request.Order}, available)
-		switch {
-		case err != nil && leaveOut:
-			continue
-		case err != nil:
-			problems = append(problems, fmt.Sprintf("node does not support this %v step: %v", kind.work, request))
-			continue
-		}
-		if request.Priority != nil {
-			step.Priority = *request.Priority
-		}
-		if text := disallowedText(b.admission(), kind, step.String()); text != "" {
-			problems = append(problems, text)
-		}
-		shown := request.String()
-		if kind.agent.checkedEarly && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.agent.optionalSince {
-			shown = step.checked(request) // Ironic has checked it before the boot of the agent
-		}
-		problems = append(problems, step.problems(shown, kind, withoutRamdisk)...)
-		steps = append(steps, step)
-		count[step.Interface+"."+step.Step]++
-	}
-	var twice []string
-	for name, n := range count {
-		if n > 1 && kind.steps.merges {
-			twice = append(twice, name)
-		}
-	}
-	if len(twice) > 0 {
-		slices.Sort(twice)
-		problems = append(problems, "deploy steps from all deploy templates matching this node's instance traits cannot have the "+
-			"same interface and step. Duplicate deploy steps for "+strings.Join(twice, ", "))
-	}
-	return steps, problems
-}
-
-// needsNoRamdisk reports whether the agent need not be booted for a cleaning or a service, since all requested steps
-// run without a ramdisk. Unlike in Ironic, it is booted for the steps hold and wait, which only a heartbeat may end.
-//
-// Source: _validate_clean_steps_early in ironic/conductor/cleaning.py since 2026.1, do_node_service in servicing.py
-// since 2025.2.
-func (b *rulebook) needsNoRamdisk(n *Node, kind *workKind, available []Step) bool {
-	if !kind.composed(n) {
-		return false
-	}
-	requested := kind.of(n).Requested
-	waits := func(r StepRequest) bool { return builtinSteps[r.Step].waits }
-	if b.config.Table.Series() < kind.agent.optionalSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
-		return false
-	}
-	_, problems := b.checkSteps(requested, kind, available, true, false)
-	return len(problems) == 0
-}
-
 // checked returns a requested step as Ironic prints it after its first check, which adds what a client cannot choose.
 func (s Step) checked(request StepRequest) string {
 	return fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(s.Abortable), s.Priority)
@@ -170,12 +100,6 @@ func disallowedText(rules admission.Rules, kind *workKind, step string) string {
 		return ""
 	}
 	return fmt.Sprintf("%v step '%s' is not allowed. Disallowed by operator configuration [api]disallow_%v_steps.", kind.work, step, kind.work)
-}
-
-// allowed returns a copy of the steps without those that the operator's configuration does not allow.
-func (b *rulebook) allowed(kind *workKind, steps []Step) []Step {
-	rules := b.admission()
-	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return !rules.AllowsStep(kind.work, s.String()) })
 }
 
 // allNamed reports whether all steps are named by their interface and themselves.

@@ -174,30 +174,3 @@ func automatic(steps []Step) []Step {
 	})
 	return steps
 }
-
-// runnable completes a requested or stored step with the hardware type's function and
-// properties.
-func (b *rulebook) runnable(step Step, available []Step) (Step, error) {
-	if step.OnChildren {
-		step.Run = runOnChildren
-		return step, nil
-	}
-	for _, s := range available {
-		if s.Interface == step.Interface && s.Step == step.Step {
-			s.Args, s.Order, s.Requested = step.Args, step.Order, step.Requested
-			if step.Priority != 0 {
-				s.Priority = step.Priority
-			}
-			return s, nil
-		}
-	}
-	if _, ok := builtinSteps[step.Step]; ok && b.config.Table.Series() >= states.Bobcat {
-		step.Abortable = true
-		return step, nil
-	}
-	if step.InBand {
-		step.Run = runInBand // the record has forgotten the agent's steps when the machine was rebooted
-		return step, nil
-	}
-	return Step{}, fmt.Errorf("the hardware type has no step %s.%s", step.Interface, step.Step)
-}

@@ -56,15 +56,6 @@ func (t *Task) doSteps(ctx context.Context) result {
 	}
 }
 
-// pause returns the result of work that waits or is held, with the event wait or hold. If the table
-// has no such transition from the state, the work fails.
-func (b *rulebook) pause(work states.State, event states.Event, err error) result {
-	if _, ok := b.config.Table.Next(work, event); !ok {
-		return failedWith(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
-	}
-	return result{event: event}
-}
-
 // stepsRun is the execution of the steps of a node's work by one process, until the work waits or ends.
 type stepsRun struct {
 	*Task
@@ -93,18 +84,6 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 		if err := r.do(ctx, last); err != nil {
 			return err
 		}
-	}
-}
-
-// sequenceOf returns the part of a node's record on which the sequence of actions depends.
-func (b *rulebook) sequenceOf(n *Node, kind *workKind, use agentUse) sequence.Record {
-	steps, last := kind.of(n), len(n.Transitions)-1
-	return sequence.Record{
-		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
-		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.bootsInStep(),
-		ByAgent: use.executes, WritesImage: use.writesImage,
-		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: use.executes && b.needsNoRamdisk(n, kind, use.available),
-		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
 	}
 }
 

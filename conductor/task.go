@@ -218,8 +218,8 @@ func (r *reservedRecord) begin() (old, n *Node, later int) {
 	return old, n, len(changes)
 }
 
-// pending returns the node with the deferred changes. Its hardware type is asked about it before a write: while the node
-// is reserved, others write only what the node's agent sends.
+// pending returns the node with the deferred changes. Its hardware type is asked about it before a write: while the
+// node is reserved, others write only what the node's agent sends.
 func (r *reservedRecord) pending() *Node {
 	_, n, _ := r.begin()
 	return n

@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -107,32 +105,6 @@ func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
 		}
 	}
 	return n.Transitions
-}
-
-// move stores the result of an event in the node, with its transitions and the time.
-//
-// Source: ironic/db/sqlalchemy/api.py, for the times.
-func (b *rulebook) move(n *Node, event states.Event, to machine.Node, at time.Time) {
-	from := n.ProvisionState
-	if from != to.State {
-		n.ProvisionUpdatedAt = &at
-		if kind := &works[cmp.Or(to.State.Work(), from.Work())]; kind.moved != nil {
-			kind.moved(n, from, to.State, at)
-		}
-	}
-	rows := rowsOf(b.config.Table, from, event, to.State)
-	for i, row := range rows {
-		t := TransitionRecord{Time: at, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
-		if i == len(rows)-1 {
-			t.Target = to.Target
-		}
-		n.Transitions = append(n.Transitions, t)
-	}
-	if over := len(n.Transitions) - max(b.config.MaxTransitions, len(rows)); over > 0 {
-		n.Transitions = n.Transitions[over:]
-	}
-	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
-	n.beginSteps(from)
 }
 
 // rowsOf returns the rows of the table by which an event that was requested or reported leads from a

@@ -200,13 +200,3 @@ func (t *Task) tearDown(ctx context.Context) result {
 	}
 	return e
 }
-
-// restoreConsole switches off the console of an adopted node whose console interface cannot start it.
-//
-// Source: _do_takeover in ironic/conductor/manager.py.
-func (b *rulebook) restoreConsole(n *Node) {
-	if n.ConsoleEnabled && b.types.description(n).lacks(n, "console") {
-		n.ConsoleEnabled = false
-		n.LastError = fmt.Sprintf("Failed to start console while taking over the node %s: %v.", n.UUID, unsupported(n, "console"))
-	}
-}

@@ -63,7 +63,7 @@ func TestEveryRequestHasAnEntry(t *testing.T) {
 		}
 		kind := begunBy(states.Latest().Table(), e)
 		require.Equal(t, slices.Contains(others, e), kind.work == states.NoWork,
-			"%v begins no work: say what it is to the conductor (requested in conductor/provision.go); then here", e)
+			"%v begins no work: say what it is to the conductor (request in conductor/rules_request.go); then here", e)
 		if err := (admission.Rules{}).Start(maintenance, e); errors.Is(err, InMaintenance) && e != states.EventAbort {
 			require.NotEmpty(t, operation(states.Latest().Table(), e.Verb()),
 				"conductor/works.go has no word of Ironic for the operation %v of a request that is refused", e)

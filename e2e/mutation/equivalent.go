@@ -116,7 +116,7 @@ var equivalent = []struct {
 	}},
 	{"the slice is cut off at its beginning", []string{
 		"conductor/internal/inorder/inorder.go Queues.Add: over > 0 => over >= 0",
-		"conductor/transition.go rulebook.move: over > 0 => over >= 0",
+		"conductor/rules_end.go rulebook.move: over > 0 => over >= 0",
 	}},
 	{"a form that is found twice is searched for once; the statement saves computing its own forms again", []string{
 		"verify/bmc/internal/failure/scrub.go encodings: slices.Sort(all) => removed",

@@ -5,6 +5,7 @@ package conductor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/pyrepr"
@@ -14,15 +15,6 @@ import (
 
 // Rules returns the rules by which the conductor accepts requests.
 func (c *Conductor) Rules() admission.Rules { return c.rules.admission() }
-
-// admission returns the rules of package admission, with the configured options.
-func (b *rulebook) admission() admission.Rules {
-	return admission.Rules{
-		Table: b.config.Table, NoProvisioningInMaintenance: b.config.NoProvisioningInMaintenance,
-		KeepAvailable: b.config.KeepAvailable, DisallowedSteps: b.config.DisallowedSteps,
-		DisallowedBootModes: b.config.DisallowedBootModes,
-	}
-}
 
 // Fields returns the fields of the node's record that decide about requests.
 func (n *Node) Fields() admission.NodeFields {
@@ -205,4 +197,14 @@ func validationText(n *Node, r *admission.Refusal) string {
 	default:
 		return why
 	}
+}
+
+// disallowedMode returns the boot mode of a node with which the operator does not allow it to be deployed.
+func (b *rulebook) disallowedMode(n *Node) string {
+	for _, mode := range n.bootModes() {
+		if slices.Contains(b.config.DisallowedBootModes.Deployment, mode) {
+			return mode
+		}
+	}
+	return ""
 }
