@@ -15,7 +15,7 @@ import (
 // interface: nil if it is ready for work, or the reason why it is not. The error matches
 // [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
-	return validate.call(ctx, c, ident, none{})
+	return validateMethod.dispatch(ctx, c, ident, none{})
 }
 
 func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (problems, error) {
@@ -23,7 +23,7 @@ func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (prob
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.engine.validate(ctx, hardware, n)
+	all, err := c.engine.validateWithPorts(ctx, hardware, n)
 	if err != nil {
 		return nil, err
 	}
@@ -33,16 +33,16 @@ func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (prob
 	return all, nil
 }
 
-// validate returns the validation of a node and of its ports.
+// validateWithPorts returns the validation of a node and of its ports.
 //
 // Source: _validate_common in ironic/drivers/modules/pxe_base.py.
-func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[string]error, error) {
+func (e *engine) validateWithPorts(ctx context.Context, hardware Hardware, n *Node) (map[string]error, error) {
 	all := e.types.validate(ctx, hardware, n)
 	needer, ok := hardware.(PortNeeder)
 	if !ok {
 		return all, nil
 	}
-	kinds, err := ask(ctx, e.types, n, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
+	kinds, err := askHardware(ctx, e.types, n, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
 	if err != nil || len(kinds) == 0 {
 		return all, err
 	}
@@ -59,7 +59,7 @@ func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
-	boot, err := bootDevice.call(ctx, c, ident, none{})
+	boot, err := bootDeviceMethod.dispatch(ctx, c, ident, none{})
 	return boot.Device, boot.Persistent, err
 }
 
@@ -76,17 +76,17 @@ func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bo
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return boot, err
 	}
-	return able(ctx, c.engine.exclusively, ident, bootDeviceFunction, read)
+	return withInterface(ctx, c.engine.exclusively, ident, bootDeviceFunction, read)
 }
 
 // BootDevices returns the devices that a node can boot from; it fails as
 // [Conductor.BootDevice] does.
 func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, error) {
-	return bootDevices.call(ctx, c, ident, none{})
+	return bootDevicesMethod.dispatch(ctx, c, ident, none{})
 }
 
 func bootDevicesHere(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
-	devices, err := able(ctx, c.engine.shared, ident, bootDeviceFunction, BootDeviceManager.BootDevices)
+	devices, err := withInterface(ctx, c.engine.shared, ident, bootDeviceFunction, BootDeviceManager.BootDevices)
 	if c.config.Table.Series() < uefiHTTPSince {
 		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
 	}
@@ -104,7 +104,7 @@ const (
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
 // it fails as [Conductor.BootDevice] does.
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
-	_, err := setBootDevice.call(ctx, c, ident, bootArgs{device, persistent})
+	_, err := setBootDeviceMethod.dispatch(ctx, c, ident, bootArgs{device, persistent})
 	return err
 }
 
@@ -127,13 +127,13 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 	return none{}, c.engine.exclusively(ctx, ident, "setting the boot device", set)
 }
 
-// callTimeout bounds a hardware call whose result a client waits for.
-const callTimeout = time.Minute
+// clientCallTimeout bounds a hardware call whose result a client waits for.
+const clientCallTimeout = time.Minute
 
-// able calls f for a node whose hardware type is an A, and returns its results. reserve is the engine's method that
-// calls a function for a node, with or without a reservation. For any other hardware type the error matches
+// withInterface calls f for a node whose hardware type is an A, and returns its results. reserve is the engine's method
+// that calls a function for a node, with or without a reservation. For any other hardware type the error matches
 // [Unsupported] and names the function.
-func able[A, R any](
+func withInterface[A, R any](
 	ctx context.Context, reserve func(ctx context.Context, ident, what string, f hardwareCall) error, ident, function string,
 	f func(A, context.Context, *Node) (R, error),
 ) (R, error) {
@@ -155,7 +155,7 @@ func able[A, R any](
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or
 // [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
-	return vendorMethods.call(ctx, c, ident, none{})
+	return vendorMethodsMethod.dispatch(ctx, c, ident, none{})
 }
 
 func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
@@ -164,7 +164,7 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 		return nil, err
 	}
 	if vendor := c.engine.types.vendor(hardware, n); vendor != nil {
-		return ask(ctx, c.engine.types, n, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
+		return askHardware(ctx, c.engine.types, n, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
 	}
 	return nil, nil
 }
@@ -173,7 +173,7 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is a
 // [*HardwareError] or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	return callVendor.call(ctx, c, ident, vendorArgs{method, args})
+	return callVendorMethod.dispatch(ctx, c, ident, vendorArgs{method, args})
 }
 
 type vendorArgs struct {

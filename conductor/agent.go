@@ -153,7 +153,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 	}
 	if err == nil {
-		_, err = heartbeat.call(ctx, c, ident, h)
+		_, err = heartbeatMethod.dispatch(ctx, c, ident, h)
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 			return err
 		}
 	}
-	attends := false
+	consults := false
 	prepare := func(ctx context.Context, n *Node) (change func(*Node) error, err error) {
 		if err := c.rules.checkHeartbeat(n, h); err != nil {
 			return nil, err
@@ -179,10 +179,10 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 		if !kindOf(n.ProvisionState).heartbeats() && !c.rules.recordsHeartbeat(n) {
 			return nil, errNothingToDo
 		}
-		if attends, err = c.engine.attends(ctx, n); err != nil {
+		if consults, err = c.engine.consultsAgent(ctx, n); err != nil {
 			return nil, err
 		}
-		if attends && h.CallbackURL == "" {
+		if consults && h.CallbackURL == "" {
 			return nil, c.engine.permitAgent(ctx, n, h)
 		}
 		return func(n *Node) error {
@@ -202,7 +202,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
-	effect, failure, err := c.engine.heartbeatEffect(ctx, n, h, attends)
+	effect, failure, err := c.engine.heartbeatEffect(ctx, n, h, consults)
 	if err != nil {
 		return err
 	}
@@ -210,8 +210,8 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	switch effect {
 	case heartbeatResumes:
 		return resume(ctx, c, ident, failure, n.waitsAs)
-	case heartbeatAttends:
-		c.engine.attend(n)
+	case heartbeatConsults:
+		c.engine.consultAgent(n)
 	}
 	return nil
 }
@@ -232,13 +232,13 @@ const (
 	heartbeatMaintenance heartbeatEffect = "none: the node is in maintenance"
 	heartbeatTellsNobody heartbeatEffect = "none: the step does not end with a heartbeat"
 	heartbeatResumes     heartbeatEffect = "it is the call-back for which the node waits"
-	heartbeatAttends     heartbeatEffect = "the conductor asks the agent for its commands"
+	heartbeatConsults    heartbeatEffect = "the conductor asks the agent for its commands"
 )
 
 // heartbeatEffect returns the effect of a heartbeat that is already stored in the node's record. A failure, if there is
-// one, ends the work. attends is the result of [engine.attends].
+// one, ends the work. consults is the result of [engine.consultsAgent].
 func (e *engine) heartbeatEffect(
-	ctx context.Context, n *Node, h Heartbeat, attends bool,
+	ctx context.Context, n *Node, h Heartbeat, consults bool,
 ) (effect heartbeatEffect, failure, err error) {
 	if effect, failure = e.rules.heartbeatByRecord(n); effect != "" {
 		return effect, failure, nil
@@ -247,21 +247,21 @@ func (e *engine) heartbeatEffect(
 	if err != nil {
 		return "", nil, err
 	}
-	effect, failure = heartbeatByAnswers(h, e.types.description(n).Simulated, attends, waits)
+	effect, failure = heartbeatByAnswers(h, e.types.description(n).Simulated, consults, waits)
 	return effect, failure, nil
 }
 
 // heartbeatByAnswers returns the effect of a heartbeat for which a node waits. The other arguments are the answers of
 // the node's hardware type: whether it is simulated, whether the conductor speaks to the agent, and whether the node
 // waits in the built-in step "wait".
-func heartbeatByAnswers(h Heartbeat, simulated, attends, waitsBuiltIn bool) (effect heartbeatEffect, failure error) {
+func heartbeatByAnswers(h Heartbeat, simulated, consults, waitsBuiltIn bool) (effect heartbeatEffect, failure error) {
 	switch {
-	case h.AgentStatus == "error" && !attends:
+	case h.AgentStatus == "error" && !consults:
 		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage)
-	case simulated && !attends || waitsBuiltIn:
+	case simulated && !consults || waitsBuiltIn:
 		return heartbeatResumes, nil
-	case attends:
-		return heartbeatAttends, nil
+	case consults:
+		return heartbeatConsults, nil
 	default:
 		return heartbeatTellsNobody, nil
 	}

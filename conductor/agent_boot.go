@@ -65,7 +65,7 @@ func agentBooter(hardware Hardware, n *Node, work states.Work) AgentBooter {
 
 // usesAgent reports whether the agent does the work on a node.
 func (ts *hardwareTypes) usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work) (bool, error) {
-	return ask(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
+	return askHardware(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
 // What the calls of an AgentBooter are for, to hardwareTypes.operate.
@@ -99,7 +99,7 @@ func (ts *hardwareTypes) agentUse(hardware Hardware, n *Node, kind *workKind) (u
 func (t *Task) booter(ctx context.Context) (AgentBooter, error) {
 	n := t.Node()
 	work := n.ProvisionState.Work()
-	booter, err := ask(ctx, t.engine.types, n, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
+	booter, err := askHardware(ctx, t.engine.types, n, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
 	if err == nil && booter == nil {
 		err = &HardwareError{fmt.Errorf("the hardware type does not use the agent any more for the work %s", work)}
 	}

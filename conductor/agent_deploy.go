@@ -54,7 +54,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 		return err
 	}
 	n := t.Node()
-	writes, err := ask(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	writes, err := askHardware(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
 	if err != nil {
 		return err
 	}

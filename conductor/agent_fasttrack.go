@@ -50,20 +50,20 @@ func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 //
 // Source: is_fast_track in ironic/conductor/utils.py.
 func (r *stepsRun) fastTrack(ctx context.Context) (bool, error) {
-	n := r.Node()
-	on, err := r.engine.config.fastTracks(n)
+	n := r.task.Node()
+	on, err := r.task.engine.config.fastTracks(n)
 	if !on {
 		return false, err
 	}
-	if n.Agent.URL == "" || !n.agentHeard(now(), r.engine.config.FastTrackTimeout) {
-		return false, r.ForgetAgent(ctx)
+	if n.Agent.URL == "" || !n.agentHeard(now(), r.task.engine.config.FastTrackTimeout) {
+		return false, r.task.ForgetAgent(ctx)
 	}
-	if power := r.engine.readPower(ctx, r.hardware, n); power.Err != nil || power.Power != states.PowerOn {
-		return false, r.ForgetAgent(ctx)
+	if power := r.task.engine.readPower(ctx, r.task.hardware, n); power.Err != nil || power.Power != states.PowerOn {
+		return false, r.task.ForgetAgent(ctx)
 	}
-	if err := r.refreshAgentSteps(ctx); err != nil {
-		r.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
-		return false, r.ForgetAgent(ctx)
+	if err := r.task.refreshAgentSteps(ctx); err != nil {
+		r.task.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
+		return false, r.task.ForgetAgent(ctx)
 	}
 	return true, nil
 }

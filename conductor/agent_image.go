@@ -45,7 +45,7 @@ func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
 	}
 	var err error
 	if i.Local, err = agentimage.Check(n.image(), downloadSource); err != nil {
-		err = refuse(Invalid, "%v", err)
+		err = refuse(Invalid, "%w", err)
 	}
 	return i, err
 }
@@ -86,7 +86,7 @@ func (t *Task) prepareImage(ctx context.Context) error {
 	}
 	simulated := t.engine.types.description(n).Simulated
 	return t.Update(ctx, func(n *Node) error {
-		set(&n.InstanceInfo, "image_url", image.Source)
+		setKey(&n.InstanceInfo, "image_url", image.Source)
 		for key, value := range map[string]string{
 			"image_checksum":      image.Checksum,
 			"image_os_hash_algo":  image.Algorithm,
@@ -114,7 +114,7 @@ func writeImage(ctx context.Context, t *Task) error {
 	}
 	image, err := agentimage.Info(t.Node().image())
 	if err != nil {
-		return refuse(Invalid, "%v", err)
+		return refuse(Invalid, "%w", err)
 	}
 	args := map[string]any{"image_info": image, "configdrive": nil}
 	if drive != nil && drive != "" {

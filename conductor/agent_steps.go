@@ -74,7 +74,7 @@ func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
 		return steps
 	}
 	more := inBand(n, work)
-	if !works[work].agent.allInBand {
+	if !works[work].agent.anyInterface {
 		stepper, able := hardware.(InBandStepper)
 		more = slices.DeleteFunc(more, func(s Step) bool {
 			return s.Interface != "deploy" && !(able && stepper.StepsInBand(n, s.Interface))
@@ -115,7 +115,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	_, err = client.Execute(ctx, w, agent.Step{
 		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
 		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
-		Repeated: kind.of(n).repeats(),
+		Repeated: kind.of(n).repeatsPrevious(),
 	}, n.Agent.Managers, machine)
 	switch {
 	case errors.Is(err, agent.ErrBusy):
@@ -123,7 +123,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	case err != nil:
 		return err
 	}
-	t.record.updateLater(func(n *Node) { kind.edit(n).Sent = true })
+	t.record.updateLater(func(n *Node) { kind.ensureSteps(n).Sent = true })
 	return ErrWait
 }
 

@@ -59,7 +59,7 @@ const resolveTimeout = 5 * time.Second
 func (e *engine) permitAgent(ctx context.Context, n *Node, h Heartbeat) error {
 	at, err := agent.ParseURL(h.CallbackURL)
 	if err != nil {
-		return refuse(Invalid, "An issue with the supplied \"callback_url\" has been detected: %v", err)
+		return refuse(Invalid, "An issue with the supplied \"callback_url\" has been detected: %w", err)
 	}
 	if _, err = e.agentAddresses(ctx, at.Hostname(), h.From); err != nil {
 		e.config.Log.Warn("the address of an agent is refused", "node", n.UUID, "host", at.Hostname(), "from", h.From, "error", err)

@@ -162,7 +162,7 @@ func (al *allocator) reconcile(a *Allocation) {
 }
 
 // backfillTime is how long a request may take that names the node of its allocation.
-const backfillTime = 10 * callTimeout
+const backfillTime = 10 * time.Minute
 
 // allocate chooses a node for an allocation that has none.
 func (al *allocator) allocate(ctx context.Context, id string) error {
@@ -206,7 +206,7 @@ func (n *Node) allocateTo(a *Allocation) {
 	for i, t := range a.Traits {
 		traits[i] = t
 	}
-	set(&n.InstanceInfo, "traits", traits)
+	setKey(&n.InstanceInfo, "traits", traits)
 }
 
 // freeFrom takes the node from the allocation, if the allocation has it.
@@ -224,7 +224,7 @@ func (n *Node) freeFrom(allocation string) {
 // finishAllocation stores the outcome of an allocation that is still being processed, and
 // returns the allocation.
 func (al *allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
-	return edit(ctx, al.fleet, a.UUID, func(a *Allocation) error {
+	return editObject(ctx, al.fleet, a.UUID, func(a *Allocation) error {
 		if a.State != states.Allocating {
 			return nil
 		}

@@ -21,12 +21,12 @@ const askTimeout = 5 * time.Second
 // clean up".
 type question struct{ driver, node, what string }
 
-// ask calls methods of a node's hardware type that have no context. If the call panics or does not return in time, ask
-// returns a [*HardwareError] that names what was asked for. It returns the context's error if the context has ended.
-// While a call does not return that has not returned in time, the same question about the node fails at once: clients
-// and work ask again and again, and each call would keep a goroutine and a record. A call that a client has left may be
-// in time for others until its own time is over.
-func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
+// askHardware calls methods of a node's hardware type that have no context. If the call panics or does not return in
+// time, askHardware returns a [*HardwareError] that names what was asked for. It returns the context's error if the
+// context has ended. While a call does not return that has not returned in time, the same question about the node fails
+// at once: clients and work ask again and again, and each call would keep a goroutine and a record. A call that a
+// client has left may be in time for others until its own time is over.
+func askHardware[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
 	q := question{n.Driver, n.UUID, what}
 	if left := types.unanswered.Left(q); left != nil {
 		err = fmt.Errorf("an earlier question is not answered yet: %w", left)
@@ -46,10 +46,10 @@ func ask[T any](ctx context.Context, types *hardwareTypes, n *Node, what string,
 	}
 }
 
-// operate calls a method of a node's hardware type that has a context, or one of its steps. The call may panic, and has
-// stepGrace to return after its context has ended. As long as a call hangs after that, the same call for the node fails
-// at once, since each call would keep a goroutine and a record.
-func operate[T any](
+// callHardware calls a method of a node's hardware type that has a context, or one of its steps. The call may panic,
+// and has stepGrace to return after its context has ended. As long as a call hangs after that, the same call for the
+// node fails at once, since each call would keep a goroutine and a record.
+func callHardware[T any](
 	ctx context.Context, types *hardwareTypes, n *Node, what string, f func(context.Context) (T, error),
 ) (result T, err error) {
 	q := question{n.Driver, n.UUID, what}
@@ -59,9 +59,9 @@ func operate[T any](
 	return abandoned.Do(ctx, &types.unanswered, q, stepGrace, f)
 }
 
-// operate is the function operate for a call without a result.
-func (ts *hardwareTypes) operate(ctx context.Context, n *Node, what string, f func(context.Context) error) error {
-	_, err := operate(ctx, ts, n, what, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
+// call is callHardware for a call without a result.
+func (ts *hardwareTypes) call(ctx context.Context, n *Node, what string, f func(context.Context) error) error {
+	_, err := callHardware(ctx, ts, n, what, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
 	return err
 }
 

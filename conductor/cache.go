@@ -83,7 +83,7 @@ func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 	firmware := readFirmware(ctx, t, reader)
 	return func(n *Node) {
 		if vendor != "" && !n.hasVendor() {
-			set(&n.Properties, "vendor", vendor)
+			setKey(&n.Properties, "vendor", vendor)
 		}
 		if knownBoot {
 			n.BootMode, n.SecureBoot = booting.mode, booting.secure
@@ -144,7 +144,7 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 // cached calls a method of a CacheReader, and reports whether it has succeeded.
 func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) (T, error)) (found T, ok bool) {
 	n := t.Node()
-	found, err := operate(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
+	found, err := callHardware(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
 	if err != nil {
 		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		var none T

@@ -59,23 +59,23 @@ type ownerMethod[A, R any] struct {
 // The methods that conductors call on one another. The function of each, whose name ends in Here, is the method of
 // [Conductor] or [NodeManagement] for a node that this conductor serves.
 var (
-	validate           = forOwner("validate", validateHere)
-	provision          = forOwnerNoResult("provision", provisionHere)
-	setPower           = forOwnerNoResult("set power", setPowerHere)
-	heartbeat          = forOwnerNoResult("heartbeat", heartbeatHere)
-	bootDevice         = forOwner("boot device", bootDeviceHere)
-	bootDevices        = forOwner("boot devices", bootDevicesHere)
-	setBootDevice      = forOwner("set boot device", setBootDeviceHere)
-	vendorMethods      = forOwner("vendor methods", vendorMethodsHere)
-	callVendor         = forOwner("vendor", callVendorHere)
-	injectNMI          = forOwner("inject nmi", injectNMIHere)
-	readVirtualMedia   = forOwner("virtual media", readVirtualMediaHere)
-	attachVirtualMedia = forOwnerNoResult("attach virtual media", attachVirtualMediaHere)
-	detachVirtualMedia = forOwnerNoResult("detach virtual media", detachVirtualMediaHere)
-	setBootMode        = forOwnerNoResult("set boot mode", setBootModeHere)
-	setSecureBoot      = forOwnerNoResult("set secure boot", setSecureBootHere)
-	readIndicators     = forOwner("indicators", readIndicatorsHere)
-	readIndicator      = forOwner("indicator state", readIndicatorHere)
+	validateMethod           = forOwner("validate", validateHere)
+	provisionMethod          = forOwnerNoResult("provision", provisionHere)
+	setPowerMethod           = forOwnerNoResult("set power", setPowerHere)
+	heartbeatMethod          = forOwnerNoResult("heartbeat", heartbeatHere)
+	bootDeviceMethod         = forOwner("boot device", bootDeviceHere)
+	bootDevicesMethod        = forOwner("boot devices", bootDevicesHere)
+	setBootDeviceMethod      = forOwner("set boot device", setBootDeviceHere)
+	vendorMethodsMethod      = forOwner("vendor methods", vendorMethodsHere)
+	callVendorMethod         = forOwner("vendor", callVendorHere)
+	injectNMIMethod          = forOwner("inject nmi", injectNMIHere)
+	virtualMediaMethod       = forOwner("virtual media", readVirtualMediaHere)
+	attachVirtualMediaMethod = forOwnerNoResult("attach virtual media", attachVirtualMediaHere)
+	detachVirtualMediaMethod = forOwnerNoResult("detach virtual media", detachVirtualMediaHere)
+	setBootModeMethod        = forOwnerNoResult("set boot mode", setBootModeHere)
+	setSecureBootMethod      = forOwnerNoResult("set secure boot", setSecureBootHere)
+	indicatorsMethod         = forOwner("indicators", readIndicatorsHere)
+	indicatorStateMethod     = forOwner("indicator state", readIndicatorHere)
 )
 
 // ownerMethods has the methods that conductors call of each other, by name, with arguments and result in JSON.
@@ -111,8 +111,8 @@ func forOwnerNoResult[A any](name string, do func(ctx context.Context, c *Conduc
 	})
 }
 
-// call carries the method out, here or by the node's owner.
-func (m ownerMethod[A, R]) call(ctx context.Context, c *Conductor, ident string, args A) (result R, err error) {
+// dispatch carries the method out, here or by the node's owner.
+func (m ownerMethod[A, R]) dispatch(ctx context.Context, c *Conductor, ident string, args A) (result R, err error) {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
 	switch {
 	case err != nil:
@@ -120,17 +120,17 @@ func (m ownerMethod[A, R]) call(ctx context.Context, c *Conductor, ident string,
 	case owner.ID == "":
 		return m.do(ctx, c, ident, args)
 	default:
-		return m.ask(ctx, c, owner, n, args)
+		return m.forward(ctx, c, owner, n, args)
 	}
 }
 
-// ask lets the owner of a node carry the method out.
-func (m ownerMethod[A, R]) ask(ctx context.Context, c *Conductor, owner Member, n *Node, args A) (result R, err error) {
+// forward lets the owner of a node carry the method out.
+func (m ownerMethod[A, R]) forward(ctx context.Context, c *Conductor, owner Member, n *Node, args A) (result R, err error) {
 	text, err := json.Marshal(args)
 	if err != nil {
 		return result, fmt.Errorf("encode the arguments of the request %q: %w", m.name, err)
 	}
-	value, err := c.calls.ask(ctx, owner, call{Node: n.UUID, Method: m.name, Args: text})
+	value, err := c.calls.forward(ctx, owner, call{Node: n.UUID, Method: m.name, Args: text})
 	if err != nil {
 		return result, err
 	}
@@ -172,9 +172,9 @@ func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Mem
 	return n, owner, nil
 }
 
-// ask stores a call and waits for its result, for callTimeout at most. The error matches
+// forward stores a call and waits for its result, for forwardTimeout at most. The error matches
 // [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
-func (c *calls) ask(ctx context.Context, owner Member, q call) (json.RawMessage, error) {
+func (c *calls) forward(ctx context.Context, owner Member, q call) (json.RawMessage, error) {
 	s, err := c.sessions.current()
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (c *calls) ask(ctx context.Context, owner Member, q call) (json.RawMessage,
 	if _, err := c.fleet.createObject(ctx, &callRecord{ObjectMeta: ObjectMeta{UUID: id}, call: q}); err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, callTimeout)
+	wait, cancel := context.WithTimeout(ctx, forwardTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	for change := range c.fleet.of(kindCall).Watch(wait) {
@@ -217,8 +217,11 @@ func (c *calls) forget(ctx context.Context, id string) {
 	}
 }
 
+// forwardTimeout bounds a call of another conductor, and the wait for its result.
+const forwardTimeout = time.Minute
+
 // callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
-const callExpiry = 10 * callTimeout
+const callExpiry = 10 * forwardTimeout
 
 // reconcile serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.
@@ -247,7 +250,7 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 		return
 	}
 	s.run.group.Go(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, forwardTimeout)
 		defer cancel()
 		r, o := result(ctx), Clone(o)
 		o.Result = &r

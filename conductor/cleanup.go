@@ -72,9 +72,9 @@ func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
 func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).withoutRamdisk() && k.composed(n) }
 
-// cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. If the
+// finishCleanUp does what is left to do on the machine after failed work, and drops the node's reservation. If the
 // context ends first, the next conductor begins it again.
-func (t *Task) cleanUpFailed(ctx context.Context) error {
+func (t *Task) finishCleanUp(ctx context.Context) error {
 	left := *t.Node().CleanUp
 	failure := errtext.Error(t.tearDownRamdisk(ctx, left)) // a part of the last error
 	if t.record.lost(ctx) {
@@ -129,7 +129,7 @@ func (t *Task) tearDownRamdisk(ctx context.Context, c CleanUp) error {
 	if err != nil {
 		return err
 	}
-	return t.engine.types.operate(ctx, t.Node(), toCleanUp, func(ctx context.Context) error {
+	return t.engine.types.call(ctx, t.Node(), toCleanUp, func(ctx context.Context) error {
 		stays := t.Node().DisablePowerOff
 		if c.PowerOff && !stays {
 			if err := t.SetPower(ctx, states.PowerOff); err != nil {

@@ -28,7 +28,7 @@ type Conductor struct {
 	engine    *engine
 	allocator *allocator
 	calls     *calls
-	published *withdrawals
+	published *fileWithdrawer
 	begun     atomic.Bool // by Run
 }
 
@@ -70,7 +70,7 @@ func New(config Config) (*Conductor, error) {
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
-	c.published = &withdrawals{config: &config, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
+	c.published = &fileWithdrawer{config: &config, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	if c.engine.syncer, err = newSyncer(c.engine); err != nil {
 		return nil, err
 	}

@@ -229,18 +229,13 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	for value, zero := range map[*int]int{
-		&c.MaxDeploying: 250, &c.MaxCleaning: 50, &c.Workers: 300, &c.ReservedWorkers: 5, &c.LockedRetries: 3,
-		&c.MaxHistory: 300, &c.MaxTransitions: DefaultMaxTransitions,
-	} {
-		*value = cmp.Or(*value, zero)
-	}
-	for value, zero := range map[*time.Duration]time.Duration{
-		&c.LockedInterval: time.Second, &c.CheckInterval: time.Minute, &c.VerifyTimeout: time.Minute,
-		&c.FastTrackTimeout: 5 * time.Minute, &c.ShutdownTimeout: time.Minute,
-	} {
-		*value = cmp.Or(*value, zero)
-	}
+	c.MaxDeploying, c.MaxCleaning = cmp.Or(c.MaxDeploying, 250), cmp.Or(c.MaxCleaning, 50)
+	c.Workers, c.ReservedWorkers = cmp.Or(c.Workers, 300), cmp.Or(c.ReservedWorkers, 5)
+	c.LockedRetries, c.LockedInterval = cmp.Or(c.LockedRetries, 3), cmp.Or(c.LockedInterval, time.Second)
+	c.CheckInterval = cmp.Or(c.CheckInterval, time.Minute)
+	c.VerifyTimeout, c.ShutdownTimeout = cmp.Or(c.VerifyTimeout, time.Minute), cmp.Or(c.ShutdownTimeout, time.Minute)
+	c.FastTrackTimeout = cmp.Or(c.FastTrackTimeout, 5*time.Minute)
+	c.MaxHistory, c.MaxTransitions = cmp.Or(c.MaxHistory, 300), cmp.Or(c.MaxTransitions, DefaultMaxTransitions)
 	if err := c.check(); err != nil {
 		return c, err
 	}

@@ -117,7 +117,7 @@ package conductor
 //	                   and its relatives are the node's parents and children
 //	  allocator        chooses nodes for allocations
 //	  calls            requests that the owner of a node carries out
-//	  withdrawals      withdraws published files that no machine needs
+//	  fileWithdrawer   withdraws published files that no machine needs
 //	  sessions         this conductor's membership, and the list of members
 //	  rulebook         decisions about a node's record; no I/O and no clock
 //	  hardwareTypes    asks the hardware types of this conductor
@@ -156,7 +156,7 @@ package conductor
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
-//	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
+//	agent, agent_consult, agent_fasttrack                  the agent's heartbeats, what follows, and an agent that stays
 //	agent_trust                                            which agent is the node's: its address, certificate and token
 //	agent_boot, agent_steps                                the agent's boot and steps; internal/raidconfig reads RAID
 //	agent_deploy, agent_image                              deployments by the agent; internal/agentimage and

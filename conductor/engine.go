@@ -102,7 +102,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, prepare prepara
 			return nil
 		}, err
 	}
-	before, n, err = e.fleet.editPrepared(ctx, ident, withWork, e.editFrom)
+	before, n, err = e.fleet.editPrepared(ctx, ident, withWork, e.editAndNotify)
 	if taken != "" && err == nil && n.Claim == s.id {
 		taken = ""
 		s.run.group.Go(func() {
@@ -134,7 +134,9 @@ func (e *engine) tryExclusively(ctx context.Context, ident, what string, f hardw
 		return err
 	}
 	defer e.pool.Free(n.UUID)
-	change, err := e.operate(ctx, s, n, what, callTimeout, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
+	change, err := e.callReserved(ctx, s, n, what, clientCallTimeout, func(ctx context.Context) (func(*Node), error) {
+		return f(ctx, hardware, n)
+	})
 	lost := e.unreserve(ctx, s, n.UUID, change)
 	if errors.Is(lost, ErrTooLarge) { // with the change alone
 		_ = e.unreserve(ctx, s, n.UUID, nil)
@@ -152,7 +154,7 @@ func (e *engine) takeWorker(ctx context.Context, id string) error {
 	case nil:
 		return nil
 	case workerpool.ErrClosed:
-		return refuse(NoWorker, "no worker is free: %v", errShutdown)
+		return refuse(NoWorker, "no worker is free: %w", errShutdown)
 	case workerpool.ErrFull:
 		return refuse(NoWorker, "no worker is free: all %d are busy", e.config.Workers)
 	default:
@@ -190,16 +192,16 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 	return s, n, nil
 }
 
-// operate calls f, which operates the hardware of a node that this process has reserved. The call
+// callReserved calls f, which operates the hardware of a node that this process has reserved. The call
 // ends after a time, or if this process loses its membership. The error of the latter is noMember.
-func (e *engine) operate(
+func (e *engine) callReserved(
 	ctx context.Context, s *session, n *Node, what string, limit time.Duration, f func(context.Context) (func(*Node), error),
 ) (change func(*Node), err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	if ctx, err = e.fenced(ctx, n); err == nil {
-		change, err = operate(ctx, e.types, n, "for "+what, f)
+		change, err = callHardware(ctx, e.types, n, "for "+what, f)
 	}
 	switch {
 	case err == nil:
@@ -251,9 +253,9 @@ func (e *engine) shared(ctx context.Context, ident, what string, f hardwareCall)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, clientCallTimeout)
 	defer cancel()
-	_, err = operate(ctx, e.types, n, "for "+what, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
+	_, err = callHardware(ctx, e.types, n, "for "+what, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
 	if err != nil {
 		return &HardwareError{err}
 	}

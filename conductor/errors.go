@@ -44,15 +44,10 @@ type Error struct {
 	Err    error  // the cause, where there is one; an [*admission.Refusal] has its own status
 }
 
-// refuse returns an error with a text. If one of the arguments is an error, it is the cause.
+// refuse returns an error with a text. As with [fmt.Errorf], the argument of %w is its cause.
 func refuse(reason Reason, format string, args ...any) *Error {
-	e := &Error{Reason: reason, Text: fmt.Sprintf(format, args...)}
-	for _, arg := range args {
-		if err, ok := arg.(error); ok {
-			e.Err = err
-		}
-	}
-	return e
+	err := fmt.Errorf(format, args...)
+	return &Error{Reason: reason, Text: err.Error(), Err: errors.Unwrap(err)}
 }
 
 // Error returns the text.
@@ -125,14 +120,14 @@ func (e *HardwareError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *HardwareError) Unwrap() error { return e.Err }
 
-// heldError is an error that Held has marked. kept changes the node although the request has been refused; nil for
-// nothing.
-type heldError struct {
+// refusedUnderLock is an error that Held has marked. note changes the node although the request has been refused; nil
+// for nothing.
+type refusedUnderLock struct {
 	error
-	kept func(n *Node)
+	note func(n *Node)
 }
 
-func (e *heldError) Unwrap() error { return e.error }
+func (e *refusedUnderLock) Unwrap() error { return e.error }
 
 // Held marks the error of a change which Ironic refuses only after it has locked the node.
 // [Conductor.UpdateNode] then sets the node's UpdatedAt, as the lock does in Ironic, stores nothing else,
@@ -142,5 +137,5 @@ func Held(err error) error {
 	if err == nil || errors.Is(err, Locked) {
 		return err
 	}
-	return &heldError{error: err}
+	return &refusedUnderLock{error: err}
 }

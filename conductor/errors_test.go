@@ -20,7 +20,7 @@ func TestTheHTTPStatusOfAnError(t *testing.T) {
 		want int
 	}{
 		{refuse(Locked, "locked"), 409},
-		{refuse(NoWorker, "busy: %v", errShutdown), 503},
+		{refuse(NoWorker, "busy: %w", errShutdown), 503},
 		{&Error{Text: "no reason"}, 500},
 		{fmt.Errorf("wrapped: %w", &powersync.RefusedError{PowerOffDisabled: true}), 409},
 		{&powersync.RefusedError{}, 400},
@@ -35,7 +35,7 @@ func TestTheHTTPStatusOfAnError(t *testing.T) {
 }
 
 func TestARefusalMatchesItsReasonAndItsCause(t *testing.T) {
-	err := refuse(NoWorker, "node %s: %v", "a", errShutdown)
+	err := refuse(NoWorker, "node %s: %w", "a", errShutdown)
 	require.EqualError(t, err, "node a: the conductor was stopped")
 	require.ErrorIs(t, err, NoWorker)
 	require.ErrorIs(t, err, errShutdown)

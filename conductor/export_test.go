@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	hash = func(password []byte) ([]byte, error) {
+	hashPassword = func(password []byte) ([]byte, error) {
 		if len(password) > 72 {
 			return nil, bcrypt.ErrPasswordTooLong
 		}

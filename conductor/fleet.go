@@ -128,16 +128,16 @@ func (f *fleet) of(kind Kind) *index.Index[Object] {
 	return x
 }
 
-// made returns the index of a kind of objects, nil if nobody has asked for it yet. An index that is made later reads
-// the written objects from the store. The inventories are never in memory as a whole, since nobody lists them.
-func (f *fleet) made(kind Kind) *index.Index[Object] {
+// existingIndex returns the index of a kind of objects, nil if nobody has asked for it yet. An index that is made later
+// reads the written objects from the store. The inventories are never in memory as a whole, since nobody lists them.
+func (f *fleet) existingIndex(kind Kind) *index.Index[Object] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.objects[kind]
 }
 
-// within returns a range of the records of an index.
-func within[R comparable](ctx context.Context, x *index.Index[R], kind Kind, r Range) (iter.Seq[R], error) {
+// selectRange returns a range of the records of an index.
+func selectRange[R comparable](ctx context.Context, x *index.Index[R], kind Kind, r Range) (iter.Seq[R], error) {
 	records, err := x.Select(ctx, index.Range(r))
 	if errors.Is(err, index.ErrNoRecord) {
 		err = noObject(kind, r.After)
@@ -291,10 +291,10 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 func (f *fleet) editFrom(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error) {
 	for before = read; ; {
 		n := before.Clone()
-		var held *heldError
+		var held *refusedUnderLock
 		if err := change(n); errors.As(err, &held) {
-			if n = before.Clone(); held.kept != nil {
-				held.kept(n)
+			if n = before.Clone(); held.note != nil {
+				held.note(n)
 			}
 		} else if err != nil {
 			return nil, nil, err

@@ -58,18 +58,18 @@ func TestTheAnswersOfTheHardwareTypeDecideAboutAHeartbeat(t *testing.T) {
 	decided := map[heartbeatEffect]int{}
 	for _, status := range []string{"", "start", "end", "error"} {
 		for _, simulated := range []bool{false, true} {
-			for _, attends := range []bool{false, true} {
+			for _, consults := range []bool{false, true} {
 				for _, waitsBuiltIn := range []bool{false, true} {
-					effect, failure := heartbeatByAnswers(Heartbeat{AgentStatus: status, AgentStatusMessage: "no disk"}, simulated, attends, waitsBuiltIn)
+					effect, failure := heartbeatByAnswers(Heartbeat{AgentStatus: status, AgentStatusMessage: "no disk"}, simulated, consults, waitsBuiltIn)
 					want := heartbeatTellsNobody
 					switch {
-					case waitsBuiltIn, !attends && (simulated || status == "error"):
+					case waitsBuiltIn, !consults && (simulated || status == "error"):
 						want = heartbeatResumes
-					case attends:
-						want = heartbeatAttends
+					case consults:
+						want = heartbeatConsults
 					}
-					require.Equal(t, want, effect, "%q %v %v %v", status, simulated, attends, waitsBuiltIn)
-					if status == "error" && !attends {
+					require.Equal(t, want, effect, "%q %v %v %v", status, simulated, consults, waitsBuiltIn)
+					if status == "error" && !consults {
 						require.EqualError(t, failure, "the agent reported an error: no disk")
 					} else {
 						require.NoError(t, failure)

@@ -120,7 +120,7 @@ func (t *Task) runHooks(
 	return func(n *Node) {
 		describe(n)
 		for name, value := range hooked.Properties {
-			set(&n.Properties, name, value)
+			setKey(&n.Properties, name, value)
 		}
 	}, nil, f.linkPorts(ctx, id, hooked.Links)
 }
@@ -190,13 +190,13 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 		if before == booted && (client == "" || port.Extra["client-id"] == client) {
 			continue
 		}
-		_, err := edit(ctx, f, port.UUID, func(p *Port) error {
+		_, err := editObject(ctx, f, port.UUID, func(p *Port) error {
 			if before != booted {
 				p.PXEEnabled = &booted
 			}
 			if client != "" {
 				p.Extra = maps.Clone(p.Extra)
-				set(&p.Extra, "client-id", client)
+				setKey(&p.Extra, "client-id", client)
 			}
 			return nil
 		})
@@ -261,7 +261,7 @@ func (f *fleet) linkPorts(ctx context.Context, node string, links map[string]map
 		if link == nil || len(linked(port)) == len(port.LocalLinkConnection) {
 			continue
 		}
-		_, err := edit(ctx, f, port.UUID, func(p *Port) error {
+		_, err := editObject(ctx, f, port.UUID, func(p *Port) error {
 			p.LocalLinkConnection = linked(p)
 			return nil
 		})

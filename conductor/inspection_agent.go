@@ -51,7 +51,7 @@ func (c *Conductor) ContinueInspection(
 	if err != nil {
 		return nil, "", err
 	}
-	i := &agentInspection{Conductor: c, from: from, inventory: inventory, data: data, lookup: lookup}
+	i := &agentInspection{conductor: c, from: from, inventory: inventory, data: data, lookup: lookup}
 	err = c.fleet.retryLocked(ctx, func() error { return i.take(ctx, n.UUID) })
 	return i.node, i.token, err
 }
@@ -100,7 +100,7 @@ func awaitsInspection(n *Node) error {
 
 // agentInspection is the data of an agent on their way into the records of a node.
 type agentInspection struct {
-	*Conductor
+	conductor       *Conductor
 	from            netip.Addr
 	inventory, data map[string]any
 	lookup          bool
@@ -124,7 +124,7 @@ func (i *agentInspection) clean() {
 
 // take takes the node, if it still waits for the data, stores them and continues its inspection.
 func (i *agentInspection) take(ctx context.Context, id string) error {
-	e := i.engine
+	e := i.conductor.engine
 	s, n, err := e.take(ctx, id, awaitsInspection)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (i *agentInspection) takeTokenBack(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	for {
-		_, _, err := i.fleet.edit(ctx, id, func(n *Node) error {
+		_, _, err := i.conductor.fleet.edit(ctx, id, func(n *Node) error {
 			if n.Agent.Token != i.token {
 				return errNothingToDo
 			}
@@ -173,7 +173,7 @@ func (i *agentInspection) takeTokenBack(ctx context.Context, id string) {
 		case err == nil || errors.Is(err, errNothingToDo) || errors.Is(err, NotFound):
 			return
 		case !sleep.For(ctx, reportBackoff):
-			i.config.Log.Warn("an agent keeps a token that it has not got, since the store has failed", "node", id, "error", err)
+			i.conductor.config.Log.Warn("an agent keeps a token that it has not got, since the store has failed", "node", id, "error", err)
 			return
 		}
 	}
@@ -184,7 +184,7 @@ func (i *agentInspection) takeTokenBack(ctx context.Context, id string) {
 func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error {
 	id := t.Node().UUID
 	if i.lookup { // before the end of the inspection, after which no agent may look the node up
-		n, token, err := i.Lookup(ctx, i.from, nil, id)
+		n, token, err := i.conductor.Lookup(ctx, i.from, nil, id)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	architecture, _ := cpu["architecture"].(string)
 	described, failure, err := t.runHooks(ctx, i.inventory, i.data, func(n *Node) {
 		if architecture != "" {
-			set(&n.Properties, "cpu_arch", architecture)
+			setKey(&n.Properties, "cpu_arch", architecture)
 		}
 	})
 	if err != nil {
@@ -211,7 +211,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		change, i.data, failure = r.change, r.data, r.failure
 	}
 	if failure == nil {
-		if err := i.fleet.storeInventory(ctx, id, i.inventory, i.data); err != nil {
+		if err := i.conductor.fleet.storeInventory(ctx, id, i.inventory, i.data); err != nil {
 			return err
 		}
 	} else {
@@ -220,7 +220,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	}
 	before := t.Node()
 	end := func(failure error) func(*Node) error {
-		ramdisk := failure != nil && i.engine.bootsRamdisk(ctx, t.record.pending())
+		ramdisk := failure != nil && i.conductor.engine.bootsRamdisk(ctx, t.record.pending())
 		return func(n *Node) error {
 			if !n.isAtWorkOf(before) {
 				return errEnded
@@ -229,7 +229,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 			if failure == nil {
 				n.Agent.LastHeartbeat = now() // for fast track
 			}
-			err := i.rules.callBack(n, failure, ramdisk, now())
+			err := i.conductor.rules.callBack(n, failure, ramdisk, now())
 			if !n.hasWork() || !s.owns(n) {
 				n.drop()
 			}

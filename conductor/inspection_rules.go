@@ -16,8 +16,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ruled is the result of the inspection rules.
-type ruled struct {
+// rulesResult is the result of the inspection rules.
+type rulesResult struct {
 	change  func(*Node) // of the node by the hooks and the rules, to be stored with the end of the inspection
 	data    map[string]any
 	failure error // of a rule
@@ -27,8 +27,8 @@ type ruled struct {
 // plugin data of its inspection.
 //
 // Source: apply_rules in ironic/common/inspection_rules/engine.py.
-func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory, data map[string]any) (ruled, error) {
-	none := ruled{change: described, data: data}
+func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory, data map[string]any) (rulesResult, error) {
+	none := rulesResult{change: described, data: data}
 	if t.Series() < states.Epoxy {
 		return none, nil
 	}
@@ -63,7 +63,7 @@ func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory,
 		t.engine.config.Log.Log(ctx, ruleLevels[log.Level], "inspection rule", "node", n.UUID, "message", errtext.Clean(log.Message))
 	}
 	for id, attributes := range changes.Ports {
-		_, err := edit(ctx, f, id, func(p *Port) error {
+		_, err := editObject(ctx, f, id, func(p *Port) error {
 			setAttributes(p, attributes)
 			return nil
 		})
@@ -90,7 +90,7 @@ func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory,
 		setAttributes(n, changes.Node)
 		n.Traits = slices.Clone(changes.Traits)
 	}
-	return ruled{change, changes.PluginData, failure}, nil
+	return rulesResult{change, changes.PluginData, failure}, nil
 }
 
 // ruleLevels are the levels of the messages of rules.

@@ -85,7 +85,7 @@ func noHardware(n *Node) error {
 func (ts *hardwareTypes) describeOwn() (map[string]Description, error) {
 	descriptions := map[string]Description{}
 	for name, hardware := range sorted.All(ts.config.Hardware) {
-		d, err := ask(context.Background(), ts, &Node{Driver: name}, "its description", hardware.Describe)
+		d, err := askHardware(context.Background(), ts, &Node{Driver: name}, "its description", hardware.Describe)
 		if err == nil {
 			err = errors.Join(kinds.Check(d.Interfaces), kinds.CheckNames(d.Unlisted))
 		}
@@ -126,7 +126,7 @@ func (ds *descriptions) describe(members []Member) {
 // is invalid, and so is the power interface if the validation panics or hangs.
 func (ts *hardwareTypes) validate(ctx context.Context, hardware Hardware, n *Node) map[string]error {
 	all := map[string]error{}
-	valid, err := ask(ctx, ts, n, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
+	valid, err := askHardware(ctx, ts, n, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
 	if err != nil {
 		all["power"] = err
 	}
@@ -161,7 +161,7 @@ func UnsupportedText(driver, function string) string {
 // stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
 // lacks.
 func (ts *hardwareTypes) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
-	return ask(ctx, ts, n, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
+	return askHardware(ctx, ts, n, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
 }
 
 // listSteps is stepsFor within an ask.

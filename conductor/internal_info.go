@@ -128,8 +128,8 @@ func (n *Node) forgetBootedAgent() {
 	}
 }
 
-// set stores a value in a map of a record and creates the map if it is nil.
-func set(m *map[string]any, key string, value any) {
+// setKey stores a value in a map of a record and creates the map if it is nil.
+func setKey(m *map[string]any, key string, value any) {
 	if *m == nil {
 		*m = map[string]any{}
 	}
@@ -145,7 +145,7 @@ func fromJSON[T any](value any) (v T, err error) {
 	return v, err
 }
 
-func number(value any) (float64, bool) {
+func asNumber(value any) (float64, bool) {
 	n, ok := value.(json.Number)
 	if !ok {
 		return 0, false

@@ -54,12 +54,12 @@ func (c *Conductor) Management(ident string) NodeManagement { return NodeManagem
 // InjectNMI sends a node's machine a non-maskable interrupt. The error matches [NotFound],
 // [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (m NodeManagement) InjectNMI(ctx context.Context) error {
-	_, err := injectNMI.call(ctx, m.conductor, m.ident, none{})
+	_, err := injectNMIMethod.dispatch(ctx, m.conductor, m.ident, none{})
 	return err
 }
 
 func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
-	return able(ctx, c.engine.exclusively, ident, "inject_nmi", func(by Management, ctx context.Context, n *Node) (none, error) {
+	return withInterface(ctx, c.engine.exclusively, ident, "inject_nmi", func(by Management, ctx context.Context, n *Node) (none, error) {
 		return none{}, by.InjectNMI(ctx, n)
 	})
 }
@@ -67,7 +67,7 @@ func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (non
 // VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it may
 // also be called for a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
-	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
+	return virtualMediaMethod.dispatch(ctx, m.conductor, m.ident, none{})
 }
 
 func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
@@ -75,7 +75,7 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 	if c.config.Table.Series() < states.Gazpacho {
 		read = c.engine.exclusively
 	}
-	return able(ctx, read, ident, "get_virtual_media", Management.VirtualMedia)
+	return withInterface(ctx, read, ident, "get_virtual_media", Management.VirtualMedia)
 }
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
@@ -84,7 +84,7 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 // supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], is the store's, or
 // the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
-	_, err := attachVirtualMedia.call(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
+	_, err := attachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
 	return err
 }
 
@@ -109,7 +109,7 @@ func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, arg
 // DetachVirtualMedia ejects the images of a node's slots for some devices; none stands for all. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
-	_, err := detachVirtualMedia.call(ctx, m.conductor, m.ident, devices)
+	_, err := detachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, devices)
 	return err
 }
 
@@ -134,7 +134,7 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
-	_, err := setBootMode.call(ctx, m.conductor, m.ident, mode)
+	_, err := setBootModeMethod.dispatch(ctx, m.conductor, m.ident, mode)
 	return err
 }
 
@@ -155,7 +155,7 @@ func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) erro
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
-	_, err := setSecureBoot.call(ctx, m.conductor, m.ident, enabled)
+	_, err := setSecureBootMethod.dispatch(ctx, m.conductor, m.ident, enabled)
 	return err
 }
 
@@ -204,7 +204,7 @@ func (e *engine) manage(
 	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
 	done := make(chan error, 1)
 	s.run.group.Go(func() {
-		_, err := e.operate(context.WithoutCancel(ctx), s, n, function, actionTimeout, act)
+		_, err := e.callReserved(context.WithoutCancel(ctx), s, n, function, actionTimeout, act)
 		if !errors.Is(err, Invalid) || !decided.CompareAndSwap(false, true) {
 			err = e.noteManaged(s, n, err, record) // not in act, which may return when other work has the node
 		}
@@ -250,8 +250,8 @@ func (e *engine) noteManaged(s *session, n *Node, failure error, record func(*No
 }
 
 const (
-	// actionWait is how long a caller waits for the result of manage. It is less than callTimeout, for which another
-	// conductor waits.
+	// actionWait is how long a caller waits for the result of manage. It is less than forwardTimeout, for which
+	// another conductor waits.
 	actionWait = 30 * time.Second
 	// actionTimeout bounds what manage does. Some BMCs change a boot mode or secure boot in a boot of the machine, for
 	// which [redfish]boot_mode_config_timeout of Ironic gives 15 minutes.
@@ -280,17 +280,17 @@ type IndicatorReader interface {
 // Indicators returns the indicators of the node. The error matches [NotFound] or [Unsupported], or is
 // a [*HardwareError] or the store's.
 func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
-	return readIndicators.call(ctx, m.conductor, m.ident, none{})
+	return indicatorsMethod.dispatch(ctx, m.conductor, m.ident, none{})
 }
 
 func readIndicatorsHere(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
-	return able(ctx, c.engine.shared, ident, "get_supported_indicators", IndicatorReader.Indicators)
+	return withInterface(ctx, c.engine.shared, ident, "get_supported_indicators", IndicatorReader.Indicators)
 }
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is a [*HardwareError] or the store's.
 func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (string, error) {
-	return readIndicator.call(ctx, m.conductor, m.ident, indicatorArgs{component, name})
+	return indicatorStateMethod.dispatch(ctx, m.conductor, m.ident, indicatorArgs{component, name})
 }
 
 type indicatorArgs struct{ Component, Name string }
@@ -299,5 +299,5 @@ func readIndicatorHere(ctx context.Context, c *Conductor, ident string, args ind
 	read := func(by IndicatorReader, ctx context.Context, n *Node) (string, error) {
 		return by.IndicatorState(ctx, n, args.Component, args.Name)
 	}
-	return able(ctx, c.engine.exclusively, ident, "get_indicator_state", read)
+	return withInterface(ctx, c.engine.exclusively, ident, "get_indicator_state", read)
 }

@@ -38,7 +38,7 @@ func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], erro
 	if err != nil {
 		return nil, err
 	}
-	return within(ctx, x, KindNode, r)
+	return selectRange(ctx, x, KindNode, r)
 }
 
 // Range selects records of one kind. The zero value selects all, oldest first.
@@ -143,7 +143,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	err := c.fleet.retryLocked(ctx, func() (err error) {
 		_, n, err = c.fleet.edit(ctx, ident, func(n *Node) error {
 			before := n.Clone()
-			if err := change(n); errors.As(err, new(*heldError)) {
+			if err := change(n); errors.As(err, new(*refusedUnderLock)) {
 				return cmp.Or(c.rules.unlocked(before), err)
 			} else if err != nil {
 				return err

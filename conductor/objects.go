@@ -34,7 +34,7 @@ func (c *Conductor) ObjectsIn(ctx context.Context, kind Kind, r Range) (iter.Seq
 	if err != nil {
 		return nil, err
 	}
-	return within(ctx, x, kind, r)
+	return selectRange(ctx, x, kind, r)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
@@ -87,7 +87,7 @@ func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, er
 		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
 	}
 	o, err := decodeObject(r)
-	if x := f.made(kind); err == nil && x != nil && x.HasOlder(o) {
+	if x := f.existingIndex(kind); err == nil && x != nil && x.HasOlder(o) {
 		x.Replace(Clone(o)) // the caller may modify its own
 	}
 	return o, err
@@ -115,7 +115,7 @@ func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
 		m.Revision, err = f.store.Create(ctx, r)
 		return err
 	}
-	if x := f.made(o.Kind()); x != nil {
+	if x := f.existingIndex(o.Kind()); x != nil {
 		err = x.Create(o, store, f.exists(ctx, o.Kind()))
 	} else {
 		err = store()
@@ -164,7 +164,7 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		m.Revision, err = f.store.Update(ctx, r)
 		switch {
 		case err == nil:
-			if x := f.made(kind); x != nil {
+			if x := f.existingIndex(kind); x != nil {
 				x.Replace(o)
 			}
 			return o, nil
@@ -186,8 +186,8 @@ func find[O Object](ctx context.Context, f *fleet, ident string) (O, error) {
 	return o.(O), nil
 }
 
-// edit is editObject for the kind of a type.
-func edit[O Object](ctx context.Context, f *fleet, ident string, change func(O) error) (O, error) {
+// editObject is editObject for the kind of a type.
+func editObject[O Object](ctx context.Context, f *fleet, ident string, change func(O) error) (O, error) {
 	var of O
 	o, err := f.editObject(ctx, of.Kind(), ident, func(o Object) error { return change(o.(O)) })
 	if err != nil {
@@ -226,7 +226,7 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 // removeRevision deletes a record unless it has another revision.
 func (f *fleet) removeRevision(ctx context.Context, kind Kind, id string, revision int64) error {
 	remove := func() (int64, error) { return f.store.Delete(ctx, kind, id, revision) }
-	if x := f.made(kind); x != nil {
+	if x := f.existingIndex(kind); x != nil {
 		return x.Delete(id, remove)
 	}
 	_, err := remove()
@@ -298,12 +298,12 @@ func (f *fleet) listOf(ctx context.Context, kind Kind, node string) ([]Object, e
 
 // read returns the index of a kind of objects when a watch has reported all objects.
 func (f *fleet) read(ctx context.Context, kind Kind) (*index.Index[Object], error) {
-	return complete(ctx, f, f.of(kind), "objects of kind "+string(kind))
+	return awaitIndex(ctx, f, f.of(kind), "objects of kind "+string(kind))
 }
 
 // readNodes is read for the nodes.
 func (f *fleet) readNodes(ctx context.Context) (*index.Index[*Node], error) {
-	return complete(ctx, f, f.nodes, "nodes")
+	return awaitIndex(ctx, f, f.nodes, "nodes")
 }
 
 // listNodes is [Conductor.Nodes].
@@ -315,9 +315,9 @@ func (f *fleet) listNodes(ctx context.Context) ([]*Node, error) {
 	return x.All(), nil
 }
 
-// complete returns an index when a watch has reported all its records. It waits no longer than until the end of the
+// awaitIndex returns an index when a watch has reported all its records. It waits no longer than until the end of the
 // watches: an index that is incomplete then stays so.
-func complete[R comparable](ctx context.Context, f *fleet, x *index.Index[R], records string) (*index.Index[R], error) {
+func awaitIndex[R comparable](ctx context.Context, f *fleet, x *index.Index[R], records string) (*index.Index[R], error) {
 	if x.Synced() {
 		return x, nil
 	}
@@ -363,7 +363,7 @@ func (c *Conductor) discardOrphans() {
 		return
 	}
 	for _, kind := range nodeKinds {
-		x := c.fleet.made(kind)
+		x := c.fleet.existingIndex(kind)
 		if x == nil {
 			continue
 		}

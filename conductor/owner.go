@@ -21,8 +21,8 @@ func isMember(members []Member, id string) bool {
 
 // owner returns the member that owns a node, chosen among the members that have the node's
 // hardware type, are in its conductor group and do not drain.
-func (s view) owner(n *Node) (owner Member, ok bool) {
-	return rendezvous(s.members, n.UUID, func(m Member) bool {
+func (v view) owner(n *Node) (owner Member, ok bool) {
+	return rendezvous(v.members, n.UUID, func(m Member) bool {
 		return !m.Draining && m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
 	})
 }
@@ -47,9 +47,9 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 
 // isChosen reports whether this conductor is the one to process the allocation or the call with an ID.
 // Every member with hardware types is eligible that does not drain.
-func (s view) isChosen(id string) bool {
-	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return !m.Draining && len(m.Drivers) > 0 })
-	return ok && chosen.ID == s.id
+func (v view) isChosen(id string) bool {
+	chosen, ok := rendezvous(v.members, id, func(m Member) bool { return !m.Draining && len(m.Drivers) > 0 })
+	return ok && chosen.ID == v.id
 }
 
 // findsOrphan reports whether this conductor has to drop a dead process's reservation of a node. The node's owner does.
@@ -58,21 +58,21 @@ func (s view) isChosen(id string) bool {
 //
 // Source: prepare_host in ironic/conductor/base_manager.py, which drops the reservations of its own host whatever the
 // driver is, and _check_orphan_nodes in manager.py.
-func (s view) findsOrphan(n *Node) bool {
-	if n.Reservation == "" || isMember(s.members, n.Claim) {
+func (v view) findsOrphan(n *Node) bool {
+	if n.Reservation == "" || isMember(v.members, n.Claim) {
 		return false
 	}
-	if owner, ok := s.owner(n); ok {
-		return owner.ID == s.id
+	if owner, ok := v.owner(n); ok {
+		return owner.ID == v.id
 	}
-	isOwn := slices.ContainsFunc(s.members, func(m Member) bool { return m.ID == s.id && m.Hostname == n.Reservation })
-	return isOwn || !n.hasWork() && s.isChosen(n.UUID)
+	isOwn := slices.ContainsFunc(v.members, func(m Member) bool { return m.ID == v.id && m.Hostname == n.Reservation })
+	return isOwn || !n.hasWork() && v.isChosen(n.UUID)
 }
 
 // owns reports whether this conductor owns a node.
-func (s view) owns(n *Node) bool {
-	owner, ok := s.owner(n)
-	return ok && owner.ID == s.id
+func (v view) owns(n *Node) bool {
+	owner, ok := v.owner(n)
+	return ok && owner.ID == v.id
 }
 
 // Owner returns the conductor that owns a node, by the last list of members that this

@@ -22,7 +22,7 @@ import (
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	_, err := setPower.call(ctx, c, ident, powerArgs{target, timeout})
+	_, err := setPowerMethod.dispatch(ctx, c, ident, powerArgs{target, timeout})
 	return err
 }
 
@@ -103,7 +103,7 @@ func (e *engine) acceptPower(ctx context.Context, n *Node, target states.Power) 
 		return accepted, fmt.Errorf("node %s: %w", n.UUID, err)
 	}
 	if limiter, ok := hardware.(PowerLimiter); ok {
-		supports, err := ask(ctx, e.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
+		supports, err := askHardware(ctx, e.types, n, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
 		if err != nil {
 			return accepted, err
 		}
@@ -184,7 +184,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	if err != nil || ask == states.NoPower {
 		return err
 	}
-	if _, err := (relatives{t}).power(ctx, target, timeout); err != nil {
+	if _, err := (relatives{t}).setPower(ctx, target, timeout); err != nil {
 		return err
 	}
 	return powersync.Perform(powerRecord(n), ask, func(power states.Power) error { return t.awaitPower(ctx, power, timeout) })

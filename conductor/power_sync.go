@@ -190,7 +190,7 @@ func (p powerRounds) force(
 		return a, err
 	}
 	t := p.engine.task(reserved)
-	asked, failure := relatives{t}.power(ctx, a.Asked, 0)
+	asked, failure := relatives{t}.setPower(ctx, a.Asked, 0)
 	if failure == nil {
 		failure = t.forgetBefore(ctx, a.Asked)
 	}
@@ -229,7 +229,7 @@ func callPower[T any](
 ) (result T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err = operate(ctx, e.types, o.Node, "for the power or health", func(ctx context.Context) (result T, err error) {
+	result, err = callHardware(ctx, e.types, o.Node, "for the power or health", func(ctx context.Context) (result T, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {
 			result, err = f(ctx)
 			return err

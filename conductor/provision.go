@@ -69,7 +69,7 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	}
 	r, err = c.engine.completed(ctx, n.UUID, r)
 	if err == nil {
-		_, err = provision.ask(ctx, c, owner, n, r)
+		_, err = provisionMethod.forward(ctx, c, owner, n, r)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 		return err
 	}
 	fields := n.Fields()
-	if fields.Problems, err = e.validate(ctx, hardware, n); err != nil {
+	if fields.Problems, err = e.validateWithPorts(ctx, hardware, n); err != nil {
 		return err
 	}
 	if err := e.rules.admission().Validate(fields, event); err != nil {
@@ -171,7 +171,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if kind := begunBy(e.config.Table, event); kind.request.deploys {
 		available := func() ([]Step, error) { return e.types.stepsFor(ctx, hardware, n, kind.work) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
-			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
+			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %w", n.UUID, err)
 		} else if err != nil {
 			return err
 		}
@@ -226,8 +226,8 @@ func countInGroup(nodes []*Node, group string, busy states.Set) (count int) {
 	return count
 }
 
-// hash hashes a rescue password. Tests replace it, since bcrypt is slow.
-var hash = func(password []byte) ([]byte, error) {
+// hashPassword hashes a rescue password. Tests replace it, since bcrypt is slow.
+var hashPassword = func(password []byte) ([]byte, error) {
 	return bcrypt.GenerateFromPassword(password, bcrypt.DefaultCost)
 }
 
@@ -246,7 +246,7 @@ func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
 	}
 	copied, err := fromJSON[[]StepRequest](requested)
 	if err != nil {
-		return refuse(Invalid, "The requested steps cannot be stored: %v", err)
+		return refuse(Invalid, "The requested steps cannot be stored: %w", err)
 	}
 	steps.Requested = copied
 	return nil
@@ -255,12 +255,12 @@ func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
 // rememberPassword stores the rescue password of a request with its hash, which an agent writes into its shadow file.
 // The hash is bcrypt's; Ironic uses SHA-512.
 func rememberPassword(n *Node, r *ProvisionRequest) error {
-	hashed, err := hash([]byte(r.RescuePassword))
+	hashed, err := hashPassword([]byte(r.RescuePassword))
 	if err != nil {
 		return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
 	}
-	set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
-	set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
+	setKey(&n.InstanceInfo, "rescue_password", r.RescuePassword)
+	setKey(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
 	return nil
 }
 

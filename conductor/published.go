@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/abandoned"
@@ -28,9 +29,9 @@ type FilePublisher interface {
 	Withdraw(node string) error
 }
 
-// withdrawals withdraws the files that this process has published and no machine needs. One check runs at a time, and
-// it asks one hardware type after another, because they may share their files.
-type withdrawals struct {
+// fileWithdrawer withdraws the files that this process has published and no machine needs. One check runs at a time,
+// and it asks one hardware type after another, because they may share their files.
+type fileWithdrawer struct {
 	config   *Config
 	fleet    *fleet
 	sessions *sessions
@@ -43,7 +44,7 @@ type withdrawals struct {
 
 // check begins a check, unless one runs. A hardware type that panics or hangs holds up no other check; it is asked
 // again by the first check after its call has returned.
-func (w *withdrawals) check() {
+func (w *fileWithdrawer) check() {
 	s, err := w.sessions.current()
 	if err != nil || !w.fleet.nodes.Synced() || !w.running.TryLock() {
 		return
@@ -69,10 +70,13 @@ func (w *withdrawals) check() {
 	})
 }
 
+// withdrawTimeout bounds a call of a FilePublisher.
+const withdrawTimeout = time.Minute
+
 // withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
 // stay until a later check. A call that does not return in time is the last one.
-func (w *withdrawals) withdrawUnneeded(ctx context.Context, name string, publisher FilePublisher) error {
-	limited, cancel := context.WithTimeout(ctx, callTimeout)
+func (w *fileWithdrawer) withdrawUnneeded(ctx context.Context, name string, publisher FilePublisher) error {
+	limited, cancel := context.WithTimeout(ctx, withdrawTimeout)
 	defer cancel()
 	unneeded, err := abandoned.Do(limited, &w.abandoned, name, stepGrace, func(context.Context) (ids []string, err error) {
 		published, err := publisher.Published()
@@ -94,13 +98,13 @@ func (w *withdrawals) withdrawUnneeded(ctx context.Context, name string, publish
 }
 
 // withdraw withdraws the files of a node unless its stored record shows that its machine needs them. Meanwhile, for
-// callTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
-func (w *withdrawals) withdraw(ctx context.Context, name string, publisher FilePublisher, id string) error {
+// withdrawTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
+func (w *fileWithdrawer) withdraw(ctx context.Context, name string, publisher FilePublisher, id string) error {
 	if !w.pool.TryHold(id) {
 		return nil
 	}
 	defer w.pool.Free(id)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
 	defer cancel()
 	_, err := abandoned.Do(ctx, &w.abandoned, name, stepGrace, func(ctx context.Context) (none, error) {
 		n, err := w.fleet.storedNode(ctx, id)
@@ -120,7 +124,7 @@ func (w *withdrawals) withdraw(ctx context.Context, name string, publisher FileP
 
 // needsFiles reports whether the machine of a node may load published files. The files may belong to a conductor that
 // no longer owns the node: a machine may still load them.
-func (w *withdrawals) needsFiles(n *Node) bool {
+func (w *fileWithdrawer) needsFiles(n *Node) bool {
 	if n == nil {
 		return false
 	}

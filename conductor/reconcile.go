@@ -58,7 +58,7 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 
 // timedOut reports whether a node has waited too long for a call-back. A node in maintenance waits on. Its owner asks
 // at each [Config.CheckInterval]. The time begins with the state, and again each time that the agent was asked for
-// its commands ([engine.attendReserved]).
+// its commands ([engine.consultReserved]).
 func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) bool {
 	if n.Maintenance || n.ProvisionUpdatedAt == nil {
 		return false
@@ -112,10 +112,10 @@ func (r reconciler) decide(n *Node, s *session) action {
 func (r reconciler) carryOut(s *session, id string) (did action) {
 	prepare := func(ctx context.Context, n *Node) (func(*Node) error, error) {
 		did = r.decide(n, s)
-		ramdisk, err := r.ask(ctx, n, did)
+		ramdisk, err := r.prepare(ctx, n, did)
 		return func(n *Node) error { return r.apply(s, n, did, ramdisk) }, err
 	}
-	before, n, err := r.engine.fleet.editPrepared(s.ctx, id, prepare, r.engine.editFrom)
+	before, n, err := r.engine.fleet.editPrepared(s.ctx, id, prepare, r.engine.editAndNotify)
 	tooLarge := err
 	givenUp := errors.Is(err, ErrTooLarge)
 	if givenUp {
@@ -193,7 +193,7 @@ func (r reconciler) giveUp(s *session, id string, prepare preparation, tooLarge 
 				return nil
 			}, nil
 		}
-		before, n, err = r.engine.fleet.editPrepared(s.ctx, id, withFailure, r.engine.editFrom)
+		before, n, err = r.engine.fleet.editPrepared(s.ctx, id, withFailure, r.engine.editAndNotify)
 	}
 	if edit(true); errors.Is(err, ErrTooLarge) {
 		edit(false)
@@ -201,9 +201,9 @@ func (r reconciler) giveUp(s *session, id string, prepare preparation, tooLarge 
 	return before, n, err
 }
 
-// ask asks what an action needs that fails the work of a node: whether the work boots the agent, and for failOrphan
+// prepare asks what an action needs that fails the work of a node: whether the work boots the agent, and for failOrphan
 // whether the process that has reserved the node is alive, which is errNothingToDo.
-func (r reconciler) ask(ctx context.Context, n *Node, a action) (ramdisk bool, err error) {
+func (r reconciler) prepare(ctx context.Context, n *Node, a action) (ramdisk bool, err error) {
 	switch a {
 	case timeOut:
 		return r.engine.bootsRamdisk(ctx, n), nil
@@ -221,7 +221,7 @@ func (r reconciler) ask(ctx context.Context, n *Node, a action) (ramdisk bool, e
 	}
 }
 
-// apply changes the record of a node by an action. ramdisk is what ask has returned.
+// apply changes the record of a node by an action. ramdisk is what prepare has returned.
 func (r reconciler) apply(s *session, n *Node, a action, ramdisk bool) error {
 	switch a {
 	case work:

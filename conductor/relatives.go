@@ -60,14 +60,14 @@ func (r relative) release(ctx context.Context) {
 // sharesPower reports whether a child node gets its power from its parent.
 func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedicated_power_supply"]) }
 
-// power prepares a power request to the task's node: its parent is powered on before the node is, and its
+// setPower prepares a power request to the task's node: its parent is powered on before the node is, and its
 // children are powered off before the node is, unless the child has its own power supply. All of them are reserved
 // before the first is set. The errors do not wrap an error of a relative, so that no caller takes it for
-// one of the task's node; Locked is the exception. power reports whether the
+// one of the task's node; Locked is the exception. setPower reports whether the
 // hardware of one of them was asked for a power state.
 //
 // Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.
-func (r relatives) power(ctx context.Context, target states.Power, timeout time.Duration) (asked bool, err error) {
+func (r relatives) setPower(ctx context.Context, target states.Power, timeout time.Duration) (asked bool, err error) {
 	e, n := r.of.engine, r.of.Node()
 	if r.of.Series() < states.Epoxy {
 		return false, nil

@@ -104,7 +104,7 @@ func (b *rulebook) resume(n *Node, at time.Time) error {
 
 // repeat lets the work of a waiting node continue with its current step, once more.
 func (b *rulebook) repeat(n *Node, at time.Time) error {
-	steps := kindOf(n.ProvisionState).edit(n)
+	steps := kindOf(n.ProvisionState).ensureSteps(n)
 	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
 	return b.resume(n, at)
 }

@@ -15,9 +15,9 @@ import (
 // result is the result of the work in one state: the event to report, the error if the event is
 // fail, and a further change of the node's record, nil for none.
 type result struct {
-	event states.Event
-	err   error
-	edit  func(*Node)
+	event  states.Event
+	err    error
+	change func(*Node)
 	// always says that edit is made even if the result cannot be stored and the work fails for that.
 	always bool
 	// stepsDone says that the work had steps, and that all of them have ended.
@@ -31,7 +31,7 @@ func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
 	if r.event == states.EventFail {
 		aborted := errors.As(r.err, new(*abortError))
 		if aborted {
-			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
+			kind.ensureSteps(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
 		if err := b.fail(n, workFailure{text: r.err.Error(), aborted: aborted, ramdisk: ramdisk}, at); err != nil {
 			return err
@@ -55,8 +55,8 @@ func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
 			kind.end.done(b, n)
 		}
 	}
-	if r.edit != nil {
-		r.edit(n)
+	if r.change != nil {
+		r.change(n)
 	}
 	if !n.hasWork() {
 		n.drop()
@@ -89,7 +89,7 @@ func (b *rulebook) fail(n *Node, f workFailure, at time.Time) error {
 		n.MaintenanceReason = cmp.Or(n.MaintenanceReason, moved.LastError)
 	}
 	if kind.steps.kept {
-		steps := kind.edit(n)
+		steps := kind.ensureSteps(n)
 		steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
 	} else {
 		kind.forget(n)

@@ -17,7 +17,7 @@ func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ram
 		b.noteDeployment(n, event, r)
 	}
 	if event == states.EventAbort && b.abortsLater(n) {
-		kindOf(n.ProvisionState).edit(n).AbortAfter = true
+		kindOf(n.ProvisionState).ensureSteps(n).AbortAfter = true
 		return nil
 	}
 	moved, err := n.machine().Request(b.config.Table, r.Target, r.Version)
@@ -74,7 +74,7 @@ func dropRequests(n *Node, event states.Event, from states.State) {
 // noteDeployment records what a deployment, or a rebuild, has to know of its request before it is checked.
 func (b *rulebook) noteDeployment(n *Node, event states.Event, r *ProvisionRequest) {
 	if r.ConfigDrive != nil {
-		set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
+		setKey(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 	}
 	b.noteInstance(n, event)
 }
@@ -89,7 +89,7 @@ func (b *rulebook) noteInstance(n *Node, event states.Event) {
 	project, _ := n.InstanceInfo["project_id"].(string)
 	if event == states.EventDeploy && b.config.Table.Series() >= states.Dalmatian && project != "" && n.Lessee == "" {
 		n.Lessee = project
-		set(&n.DriverInternalInfo, automaticLessee, true)
+		setKey(&n.DriverInternalInfo, automaticLessee, true)
 	}
 	n.noteImageType()
 }
@@ -102,9 +102,9 @@ const automaticLessee = "automatic_lessee"
 //
 // Source: start_deploy in ironic/conductor/deployments.py.
 func (b *rulebook) keepingInstance(err error, event states.Event) error {
-	var held *heldError
+	var held *refusedUnderLock
 	if errors.As(err, &held) && begunBy(b.config.Table, event).request.deploys {
-		held.kept = func(n *Node) { b.noteInstance(n, event) }
+		held.note = func(n *Node) { b.noteInstance(n, event) }
 	}
 	return err
 }

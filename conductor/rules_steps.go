@@ -16,7 +16,7 @@ func (b *rulebook) sequenceOf(n *Node, kind *workKind, use agentUse) sequence.Re
 	steps, last := kind.of(n), len(n.Transitions)-1
 	return sequence.Record{
 		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
-		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.bootsInStep(),
+		NotedEarly: kind.steps.historyBeforePlan, TakesAgent: kind.agent.reused, BootsInStep: kind.bootsInStep(),
 		ByAgent: use.executes, WritesImage: use.writesImage,
 		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: use.executes && b.needsNoRamdisk(n, kind, use.available),
 		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
@@ -90,7 +90,7 @@ func (b *rulebook) checkSteps(
 			problems = append(problems, text)
 		}
 		shown := request.String()
-		if kind.agent.checkedEarly && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.agent.optionalSince {
+		if kind.agent.textsShowCompleted && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.agent.optionalSince {
 			shown = step.checked(request) // Ironic has checked it before the boot of the agent
 		}
 		problems = append(problems, step.problems(shown, kind, withoutRamdisk)...)

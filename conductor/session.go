@@ -185,7 +185,7 @@ func (ss *sessions) noMember() error {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if ss.reason != nil {
-		return refuse(NoWorker, text+": %v", ss.config.Name, ss.reason)
+		return refuse(NoWorker, text+": %w", ss.config.Name, ss.reason)
 	}
 	return refuse(NoWorker, text, ss.config.Name)
 }

@@ -63,8 +63,8 @@ func (k *workKind) of(n *Node) Steps {
 	return **k.steps.in(n)
 }
 
-// edit returns the steps of a node for a change.
-func (k *workKind) edit(n *Node) *Steps {
+// ensureSteps returns the steps of a node for a change.
+func (k *workKind) ensureSteps(n *Node) *Steps {
 	s := k.steps.in(n)
 	if *s == nil {
 		*s = &Steps{}
@@ -108,8 +108,8 @@ func (s Steps) withoutRamdisk() bool { return s.DisableRamdisk != nil && *s.Disa
 // disableRamdisk has the steps run without a ramdisk.
 func (s *Steps) disableRamdisk() { disabled := true; s.DisableRamdisk = &disabled }
 
-// repeats reports whether the step before the current one has the same name. A step runs.
-func (s Steps) repeats() bool {
+// repeatsPrevious reports whether the step before the current one has the same name. A step runs.
+func (s Steps) repeatsPrevious() bool {
 	i := s.Begun - 1
 	return 0 < i && s.Planned[i].String() == s.Planned[i-1].String()
 }
@@ -147,7 +147,7 @@ func (s Step) Record(work states.Work) map[string]any {
 	if s.OnChildren { // it is not compared with the steps of the node
 		return s.request().Record()
 	}
-	lean := int(work) < len(works) && works[work].steps.leanRecords
+	lean := int(work) < len(works) && works[work].steps.recordsLikeDeploySteps
 	step := map[string]any{"interface": s.Interface, "step": s.Step, "priority": s.Priority}
 	if !lean || s.Abortable {
 		step["abortable"] = s.Abortable

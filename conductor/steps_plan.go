@@ -80,7 +80,7 @@ func replanDeployment(ctx context.Context, e *engine, n *Node, available []Step)
 func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
 	requested, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() ([]Step, error) { return available, nil }, leaveOut)
 	if errors.Is(err, Invalid) {
-		err = refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
+		err = refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %w", n.UUID, err)
 	}
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func TestADeploymentThatIsPlannedAgainContinuesAfterItsCurrentStep(t *testing.T)
 			},
 		})
 		require.NoError(t, err)
-		r := &stepsRun{Task: c.engine.task(n), kind: deploySteps}
+		r := &stepsRun{task: c.engine.task(n), kind: deploySteps}
 		require.NoError(t, r.plan(t.Context(), sequence.Replan), name)
 		text := func(steps []Step) (names []string) {
 			for _, step := range steps {
@@ -64,8 +64,8 @@ func TestADeploymentThatIsPlannedAgainContinuesAfterItsCurrentStep(t *testing.T)
 		require.Equal(t, test.next, r.next, name)
 
 		// The next write stores the plan, and the deployment is not planned once more.
-		require.NoError(t, r.Update(t.Context(), func(*Node) error { return nil }))
-		stored := r.Node().DeploySteps
+		require.NoError(t, r.task.Update(t.Context(), func(*Node) error { return nil }))
+		stored := r.task.Node().DeploySteps
 		require.True(t, stored.Validated, name)
 		require.Equal(t, r.next, stored.Begun, name)
 		require.Equal(t, text(r.steps), text(stored.Planned), name)

@@ -38,7 +38,7 @@ func (t *Task) doSteps(ctx context.Context) result {
 	if err == nil && kind.of(t.Node()).Prepared {
 		begun := false
 		if begun, err = t.endAgent(ctx, kind); begun && err != nil && ctx.Err() == nil {
-			return result{event: states.EventFail, err: err, edit: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
+			return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
 		}
 	}
 	if err == nil {
@@ -58,7 +58,7 @@ func (t *Task) doSteps(ctx context.Context) result {
 
 // stepsRun is the execution of the steps of a node's work by one process, until the work waits or ends.
 type stepsRun struct {
-	*Task
+	task  *Task
 	kind  *workKind
 	steps []Step // the plan
 	next  int    // the index of the next step
@@ -70,12 +70,12 @@ type stepsRun struct {
 // be held, an *abortError, a *stepError, or the store's error.
 func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 	n, types := t.Node(), t.engine.types
-	use, err := ask(ctx, types, n, "its use of the agent", func() agentUse { return types.agentUse(t.hardware, n, kind) })
+	use, err := askHardware(ctx, types, n, "its use of the agent", func() agentUse { return types.agentUse(t.hardware, n, kind) })
 	if err != nil {
 		return err
 	}
 	record := t.engine.rules.sequenceOf(n, kind, use)
-	r, last := &stepsRun{Task: t, kind: kind}, sequence.Start
+	r, last := &stepsRun{task: t, kind: kind}, sequence.Start
 	for {
 		last = sequence.Next(record, sequence.Result{Last: last, Ready: r.ready, Left: len(r.steps) - r.next})
 		if last == sequence.End {
@@ -89,7 +89,7 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 
 // do carries out an action. It returns ErrWait when the machine boots the agent, and while the agent is busy.
 func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
-	t, kind := r.Task, r.kind
+	t, kind := r.task, r.kind
 	if sequence.FindAgent <= action && action <= sequence.LearnSteps { // they operate the machine
 		if ctx, err = t.engine.fenced(ctx, t.Node()); err != nil {
 			return err
@@ -99,20 +99,20 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.NoteEarly:
 		t.engine.history.begun(ctx, t.Node(), r.firstSteps(ctx))
 	case sequence.SkipAgent:
-		t.record.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
+		t.record.updateLater(func(n *Node) { kind.ensureSteps(n).disableRamdisk() })
 	case sequence.FindAgent:
 		r.ready, err = r.fastTrack(ctx)
 	case sequence.PrepareImage:
-		err = explain(ctx, "Failed to prepare to deploy", t.engine.types.operate(ctx, t.Node(), "to prepare the image", t.prepareImage))
+		err = explain(ctx, "Failed to prepare to deploy", t.engine.types.call(ctx, t.Node(), "to prepare the image", t.prepareImage))
 	case sequence.KeepAgent:
-		t.record.updateLater(kind.prepared)
+		t.record.updateLater(kind.notePrepared)
 	case sequence.BootAgent:
 		var booter AgentBooter
 		if booter, err = t.booter(ctx); err == nil {
-			err = t.engine.types.operate(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
+			err = t.engine.types.call(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
 		}
 		if err == nil {
-			t.record.updateLater(kind.prepared)
+			t.record.updateLater(kind.notePrepared)
 			return ErrWait
 		}
 		err = explain(ctx, "prepare the node for its steps", err)
@@ -151,10 +151,10 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t, step := r.Task, r.steps[r.next]
+	t, step := r.task, r.steps[r.next]
 	r.next++
 	err := t.record.persist(ctx, func(n *Node) error {
-		s, current := r.kind.edit(n), step.recorded()
+		s, current := r.kind.ensureSteps(n), step.recorded()
 		s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, r.next, false, false, false
 		return nil
 	})
@@ -174,11 +174,11 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
 func (r *stepsRun) firstSteps(ctx context.Context) []any {
-	kind, n := r.kind, r.Node()
-	available, err := r.engine.types.stepsFor(ctx, r.hardware, n, kind.work)
+	kind, n := r.kind, r.task.Node()
+	available, err := r.task.engine.types.stepsFor(ctx, r.task.hardware, n, kind.work)
 	var steps []Step
 	if err == nil {
-		steps, err = r.engine.planSteps(ctx, n, kind, available)
+		steps, err = r.task.engine.planSteps(ctx, n, kind, available)
 	}
 	if err != nil {
 		return records(kind.of(n).Requested, StepRequest.Record)
@@ -193,11 +193,11 @@ func notesNoAgent(s *Steps, series states.Series) {
 	}
 }
 
-// prepared records that the agent runs which executes the steps.
-func (k *workKind) prepared(n *Node) {
-	k.edit(n).Prepared = true
+// notePrepared records that the agent runs which executes the steps.
+func (k *workKind) notePrepared(n *Node) {
+	k.ensureSteps(n).Prepared = true
 	for key, value := range eraseParameters {
-		set(&n.DriverInternalInfo, key, value)
+		setKey(&n.DriverInternalInfo, key, value)
 	}
 }
 
@@ -222,7 +222,7 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 		return err
 	}
 	t.step = step
-	err = t.engine.types.operate(ctx, t.Node(), "of step "+step.String(), func(ctx context.Context) error {
+	err = t.engine.types.call(ctx, t.Node(), "of step "+step.String(), func(ctx context.Context) error {
 		return t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})
@@ -239,7 +239,7 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 //
 // Source: validate_deploy_steps in ironic/conductor/deployments.py.
 func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
-	e, kind, n := r.engine, r.kind, r.Node()
+	e, kind, n := r.task.engine, r.kind, r.task.Node()
 	hardware, err := e.types.of(n)
 	if err != nil {
 		return err
@@ -275,14 +275,14 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 	for i, step := range r.steps {
 		planned[i] = step.recorded()
 	}
-	r.record.updateLater(func(n *Node) {
-		s := kind.edit(n)
+	r.task.record.updateLater(func(n *Node) {
+		s := kind.ensureSteps(n)
 		s.Planned = planned
 		if action == sequence.Replan {
 			s.Validated, s.Begun = true, begun
 		}
-		if kind.steps.planned != nil {
-			kind.steps.planned(s, r.Series())
+		if kind.steps.notePlanned != nil {
+			kind.steps.notePlanned(s, r.task.Series())
 		}
 		if kind.automated(n) && !kind.composed(n) {
 			s.Requested, s.DisableRamdisk = nil, nil // left by an earlier manual cleaning
@@ -332,7 +332,7 @@ const maxWait = 30 * time.Second
 //
 // Source: use_reserved_step_handler in ironic/conductor/steps.py.
 func waitStep(ctx context.Context, t *Task) error {
-	seconds, ok := number(t.Step().Args["seconds"])
+	seconds, ok := asNumber(t.Step().Args["seconds"])
 	if !ok {
 		return ErrWait
 	}

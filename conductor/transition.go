@@ -168,8 +168,9 @@ func (e *engine) moved(earlier, n *Node) {
 	}
 }
 
-// editFrom is fleet.editFrom for a change that may move the node. A write whose response was lost is looked for once.
-func (e *engine) editFrom(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error) {
+// editAndNotify is fleet.editFrom for a change that may move the node. A write whose response was lost is looked for
+// once.
+func (e *engine) editAndNotify(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error) {
 	write := e.transitions.Writing()
 	defer write.End()
 	var old, attempt *Node // of a write in flight

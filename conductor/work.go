@@ -20,7 +20,7 @@ func (t *Task) run(ctx context.Context) {
 		n := t.Node()
 		t = &Task{engine: t.engine, hardware: t.hardware, record: t.record, work: n} // a step may have kept the last one
 		if n.CleanUp != nil {
-			if err := t.cleanUpFailed(ctx); err != nil {
+			if err := t.finishCleanUp(ctx); err != nil {
 				t.engine.config.Log.Warn("the clean-up after a node's failed work was abandoned", "node", n.UUID, "error", err)
 			}
 			return
@@ -93,9 +93,9 @@ func sameTime(a, b *time.Time) bool {
 // unless returns the failure that is stored in place of a result that cannot be stored.
 func (e result) unless(failure error) result {
 	if e.event != states.EventFail && !e.always {
-		e.edit = nil
+		e.change = nil
 	}
-	return result{event: states.EventFail, err: failure, edit: e.edit, always: e.always}
+	return result{event: states.EventFail, err: failure, change: e.change, always: e.always}
 }
 
 // failedWith returns the result of work that failed with an error.
@@ -119,7 +119,7 @@ func (t *Task) verify(ctx context.Context) result {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
 		err = t.engine.config.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
-			power, err = operate(ctx, t.engine.types, n, "to verify the hardware", func(ctx context.Context) (states.Power, error) {
+			power, err = callHardware(ctx, t.engine.types, n, "to verify the hardware", func(ctx context.Context) (states.Power, error) {
 				return t.hardware.Verify(ctx, n)
 			})
 			return err
@@ -130,7 +130,7 @@ func (t *Task) verify(ctx context.Context) result {
 		return failedWith(err)
 	}
 	cache := t.readCache(ctx, readMachine)
-	return result{event: states.EventDone, edit: func(n *Node) {
+	return result{event: states.EventDone, change: func(n *Node) {
 		n.Power = power
 		if cache != nil {
 			cache(n)
@@ -155,7 +155,7 @@ func (t *Task) clean(ctx context.Context) result {
 		}
 		if skip {
 			// The steps of an earlier cleaning stay in the record, as in Ironic.
-			return result{event: states.EventDone, edit: func(edited *Node) { edited.CleanSteps = n.CleanSteps.clone() }}
+			return result{event: states.EventDone, change: func(edited *Node) { edited.CleanSteps = n.CleanSteps.clone() }}
 		}
 		if err := t.engine.rules.admission().Work(n.Fields()); err != nil {
 			return failedWith(t.engine.rules.refused(n, err))
@@ -189,7 +189,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 			t.engine.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
 		}
 	}
-	e.always, e.edit = true, func(n *Node) {
+	e.always, e.change = true, func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = nil, "", "", ""
 		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
 		n.Deployment = DeploymentInfo{}

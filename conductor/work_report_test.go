@@ -23,17 +23,17 @@ func TestAResultThatCannotBeStoredIsAFailure(t *testing.T) {
 		result result
 		edits  bool
 	}{
-		"a success":          {result{event: states.EventDone, edit: edit}, false},
-		"a tear-down":        {result{event: states.EventDone, edit: edit, always: true}, true},
-		"a failure":          {result{event: states.EventFail, edit: edit}, true},
+		"a success":          {result{event: states.EventDone, change: edit}, false},
+		"a tear-down":        {result{event: states.EventDone, change: edit, always: true}, true},
+		"a failure":          {result{event: states.EventFail, change: edit}, true},
 		"the end of steps":   {result{event: states.EventDone, stepsDone: true}, false},
-		"a wait":             {result{event: states.EventWait, edit: edit}, false},
-		"it is called again": {result{event: states.EventDone, edit: edit, always: true}.unless(tooLarge), true},
+		"a wait":             {result{event: states.EventWait, change: edit}, false},
+		"it is called again": {result{event: states.EventDone, change: edit, always: true}.unless(tooLarge), true},
 	} {
 		got := test.result.unless(tooLarge)
 		require.Equal(t, states.EventFail, got.event, name)
 		require.Equal(t, tooLarge, got.err, name)
-		require.Equal(t, test.edits, got.edit != nil, name)
+		require.Equal(t, test.edits, got.change != nil, name)
 		require.False(t, got.stepsDone, name)
 	}
 }
@@ -130,7 +130,7 @@ func TestTheEndOfAnOperationIsReportedAlsoIfAnotherWriterFollowsItsLostResponse(
 	}{
 		"a clean-up": {
 			Node{ProvisionState: states.RescueFail, CleanUp: &CleanUp{PowerOff: true}},
-			func(ctx context.Context, t *Task) error { return t.cleanUpFailed(ctx) }, 1,
+			func(ctx context.Context, t *Task) error { return t.finishCleanUp(ctx) }, 1,
 		},
 		"a power request": {
 			Node{ProvisionState: states.Active, Power: states.PowerOff, TargetPower: states.PowerOn},

@@ -64,12 +64,13 @@ type workSteps struct {
 	// replan plans the work again after its first call-back, because a step of it boots the agent, which may write an
 	// image; nil if no step boots it.
 	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
-	// planned changes the record of the steps when they are planned; nil for nothing.
-	planned func(*Steps, states.Series)
-	// leanRecords says that the records of the steps have "abortable" only if it is true, and never "requires_ramdisk".
-	leanRecords bool
-	// notedEarly says that the history has the beginning of the steps before they are planned.
-	notedEarly bool
+	// notePlanned changes the record of the steps when they are planned; nil for nothing.
+	notePlanned func(*Steps, states.Series)
+	// recordsLikeDeploySteps says that the records of the steps have "abortable" only if it is true, and never
+	// "requires_ramdisk".
+	recordsLikeDeploySteps bool
+	// historyBeforePlan says that the history has the beginning of the steps before they are planned.
+	historyBeforePlan bool
 }
 
 // workAgent is what the conductor knows of the agent in work.
@@ -78,12 +79,12 @@ type workAgent struct {
 	word agent.Work
 	// steps returns the steps of Ironic's deploy interface for the agent; nil if the interface has none.
 	steps func(AgentBooter, *Node) []Step
-	// allInBand says that the agent's steps of all hardware interfaces can be requested.
-	allInBand bool
-	// optionalSince is the series since which no agent is booted for composed steps that need none. checkedEarly says that
-	// the check for that completes the steps in texts.
-	optionalSince states.Series
-	checkedEarly  bool
+	// anyInterface says that the agent's steps of all hardware interfaces can be requested.
+	anyInterface bool
+	// optionalSince is the series since which no agent is booted for composed steps that need none. textsShowCompleted
+	// says that texts then show the steps as the check for that has completed them.
+	optionalSince      states.Series
+	textsShowCompleted bool
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
 	answer func(*Task, context.Context) (change func(*Node, time.Time) error, failure error)
@@ -176,7 +177,7 @@ func init() {
 				requested: func(r *ProvisionRequest) []StepRequest { return r.CleanSteps }, plan: planCleaning,
 			},
 			agent: workAgent{
-				word: agent.Clean, optionalSince: states.Gazpacho, checkedEarly: true, reused: true, stays: true,
+				word: agent.Clean, optionalSince: states.Gazpacho, textsShowCompleted: true, reused: true, stays: true,
 			},
 			end: workEnd{fault: "clean failure", takeOverFaults: true, after: afterCleaning},
 			cached: workCache{
@@ -191,14 +192,14 @@ func init() {
 			},
 		},
 		states.WorkDeploy: {
-			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
+			// A step of the agent only waits here; its failure arrives by a heartbeat: askAgent.
 			do:      (*Task).doSteps,
 			request: workRequest{limit: deployments, deploys: true},
 			steps: workSteps{
 				in:        func(n *Node) **Steps { return &n.DeploySteps },
 				requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true,
 				plan: planNewDeployment, replan: replanDeployment,
-				leanRecords: true, // a deploy step can be aborted since 2026.1
+				recordsLikeDeploySteps: true, // a deploy step can be aborted since 2026.1
 			},
 			agent: workAgent{word: agent.Deploy, steps: agentDeploySteps, reused: true},
 			abort: workAbort{since: states.Gazpacho},
@@ -247,9 +248,9 @@ func init() {
 			do: (*Task).doSteps,
 			steps: workSteps{
 				in: func(n *Node) **Steps { return &n.ServiceSteps }, kept: true,
-				requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent, notedEarly: true,
+				requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, notePlanned: notesNoAgent, historyBeforePlan: true,
 			},
-			agent: workAgent{word: agent.Service, allInBand: true, optionalSince: states.Flamingo},
+			agent: workAgent{word: agent.Service, anyInterface: true, optionalSince: states.Flamingo},
 			abort: workAbort{afterStepSince: states.Flamingo},
 			end:   workEnd{fault: "service failure", bootsInstance: true},
 			cached: workCache{

@@ -13,9 +13,9 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
-// attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
-// steps or its rescue wait for it.
-func (e *engine) attends(ctx context.Context, n *Node) (bool, error) {
+// consultsAgent reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and
+// its steps or its rescue wait for it.
+func (e *engine) consultsAgent(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
 	if !kind.waitsForAgent(n) {
 		return false, nil
@@ -27,11 +27,11 @@ func (e *engine) attends(ctx context.Context, n *Node) (bool, error) {
 	return e.types.usesAgent(ctx, hardware, n, kind.work)
 }
 
-// attend handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
+// consultAgent handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
 // reserves the node, asks the agent for its commands and stores the result. If the work continues and this conductor
-// owns the node, the goroutine does the work. attend does nothing while a process works on the node, or once the node
-// has left the state; the next heartbeat comes soon.
-func (e *engine) attend(waiting *Node) {
+// owns the node, the goroutine does the work. consultAgent does nothing while a process works on the node, or once the
+// node has left the state; the next heartbeat comes soon.
+func (e *engine) consultAgent(waiting *Node) {
 	id := waiting.UUID
 	log := e.config.Log.With("node", id)
 	s, err := e.sessions.current()
@@ -60,13 +60,13 @@ func (e *engine) attend(waiting *Node) {
 			log.Log(s.ctx, level, "the agent is not asked", "error", err)
 			return
 		}
-		e.attendReserved(s, e.task(n))
+		e.consultReserved(s, e.task(n))
 	})
 }
 
-// attendReserved is attend for a node that this process has reserved.
-func (e *engine) attendReserved(s *session, t *Task) {
-	change, failure := boundedcall.Do(s.ctx, stepGrace, t.heard)
+// consultReserved is consultAgent for a node that this process has reserved.
+func (e *engine) consultReserved(s *session, t *Task) {
+	change, failure := boundedcall.Do(s.ctx, stepGrace, t.askAgent)
 	if failure != nil && s.ctx.Err() != nil {
 		return // the next process drops the reservation
 	}
@@ -107,11 +107,11 @@ func (e *engine) attendReserved(s *session, t *Task) {
 	}
 }
 
-// heard asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
+// askAgent asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
 // error fails the node's work.
 //
 // Source: the functions _heartbeat_*_wait and process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) heard(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
+func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
 	n := t.Node()
 	kind, rules := kindOf(n.ProvisionState), t.engine.rules
 	w := kind.agent.word
@@ -207,7 +207,7 @@ func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node,
 		return t.engine.rules.repeat, nil
 	}
 	return func(n *Node, at time.Time) error {
-		steps := kind.edit(n)
+		steps := kind.ensureSteps(n)
 		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
 		return t.engine.rules.resume(n, at)
 	}, nil
@@ -217,21 +217,21 @@ func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node,
 //
 // Source: _post_step_reboot in ironic/drivers/modules/agent_base.py.
 func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
-	if err := t.Update(ctx, func(n *Node) error { kind.edit(n).Rebooted = true; return nil }); err != nil {
+	if err := t.Update(ctx, func(n *Node) error { kind.ensureSteps(n).Rebooted = true; return nil }); err != nil {
 		return err
 	}
 	booter, err := t.booter(ctx)
 	if err != nil {
 		return err
 	}
-	return t.engine.types.operate(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
+	return t.engine.types.call(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
 // again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning. endAgent
 // reports whether the tear-down was begun.
 func (t *Task) endAgent(ctx context.Context, kind *workKind) (begun bool, err error) {
-	t.record.updateLater(func(n *Node) { kind.edit(n).Current = nil })
+	t.record.updateLater(func(n *Node) { kind.ensureSteps(n).Current = nil })
 	_, err = t.booter(ctx)
 	switch {
 	case err == nil && t.KeepsAgent():
@@ -265,7 +265,7 @@ func (t *Task) finishRescue(ctx context.Context) (change func(*Node, time.Time) 
 	}
 	booter, err := t.booter(ctx)
 	if err == nil {
-		err = t.engine.types.operate(ctx, n, toCleanUp, func(ctx context.Context) error { return booter.CleanUpAgent(ctx, t) })
+		err = t.engine.types.call(ctx, n, toCleanUp, func(ctx context.Context) error { return booter.CleanUpAgent(ctx, t) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("Node failed to perform rescue operation: %w", err)
