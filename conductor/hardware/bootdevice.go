@@ -5,10 +5,12 @@ package hardware
 import (
 	"cmp"
 	"context"
+	"errors"
 	"reflect"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // BootDevices implements [conductor.BootDeviceManager].
@@ -56,7 +58,14 @@ const (
 	persistenceText = "Whether steps set the boot device persistently: Always, Never, or Default, which lets the step decide."
 )
 
-// bootFrom sets the boot device in a step.
+// bootModeKeeper is what the management interface "redfish" also implements.
+type bootModeKeeper interface {
+	// keepBootMode sets the boot mode that a BMC has changed beside the boot device, without a reboot. It returns the given
+	// error, [bmc.ErrBootMode], if the mode remains another one, or is none of the node's.
+	keepBootMode(ctx context.Context, n *conductor.Node, changed error) error
+}
+
+// bootFrom sets the boot device in a step, and the boot mode that a BMC may lose by that.
 //
 // Source: node_set_boot_device in ironic/conductor/utils.py.
 func bootFrom(ctx context.Context, t Task, device string, persistent bool) error {
@@ -70,6 +79,9 @@ func bootFrom(ctx context.Context, t Task, device string, persistent bool) error
 		persistent = value != "Never" && (persistent || always || value == "Always")
 	}
 	err := t.Chosen.Management.SetBootDevice(ctx, n, device, persistent)
+	if keeper, ok := t.Chosen.Management.(bootModeKeeper); ok && errors.Is(err, bmc.ErrBootMode) {
+		err = keeper.keepBootMode(ctx, n, err)
+	}
 	if reflect.DeepEqual(n.DriverInternalInfo, before) {
 		return err
 	}

@@ -4,10 +4,12 @@ package hardware
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // bmcManagement is the management interface "ipmitool", and the part of "redfish" that they have in common.
@@ -40,7 +42,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		}
 		return b.driver.SetBootDevice(ctx, n.UUID, device, false)
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, bmc.ErrBootMode) { // which is about the boot mode beside a device that is set
 		return err
 	}
 	internal := maps.Clone(n.DriverInternalInfo)
@@ -52,7 +54,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		internal[onceKey] = device
 	}
 	n.DriverInternalInfo = internal
-	return nil
+	return err
 }
 
 func (b *bmcs) checkDevice(device string) error {

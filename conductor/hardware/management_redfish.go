@@ -46,6 +46,30 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }
 
+// keepBootMode implements bootModeKeeper for machines of Supermicro, some of which change the boot mode beside the boot
+// device even if the request has one.
+//
+// Source: set_boot_device in ironic/drivers/modules/redfish/management.py, and sync_boot_mode in
+// ironic/drivers/modules/boot_mode_utils.py.
+func (b redfishManagement) keepBootMode(ctx context.Context, n *conductor.Node, changed error) error {
+	vendor, _ := n.Properties["vendor"].(string)
+	mode := n.WantedBootMode()
+	if mode == "" || !strings.EqualFold(vendor, "supermicro") {
+		return changed
+	}
+	now := ""
+	err := b.do(ctx, n, func(ctx context.Context) (err error) {
+		if err = b.driver.SetBootMode(ctx, n.UUID, mode); err == nil {
+			now, err = b.driver.BootMode(ctx, n.UUID)
+		}
+		return err
+	})
+	if err == nil && now != mode {
+		return changed
+	}
+	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
+}
+
 // RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
 // order, and the log says so, as in Ironic.
 func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
