@@ -199,4 +199,15 @@ func TestASessionThatEndsAfterAChangeOfTheBootOverrideIsOpenedAgain(t *testing.T
 	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
 	require.Equal(t, 2, patches(server))
 	require.Equal(t, 2, server.Logins().Attempts)
+
+	// It may end before the second request, too.
+	d, server = vendorDriver(t)
+	_, err = d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(drops(1))
+	server.AddFault(bmctest.Fault{Method: http.MethodPatch, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
+	require.Equal(t, "Pxe Once UEFI", server.Boot("1"))
+	require.Equal(t, 3, patches(server))
+	require.Equal(t, 2, server.Logins().Attempts)
 }

@@ -4,6 +4,7 @@ package bmc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,10 +141,13 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 		if first {
 			_, refused = r.changeBoot(ctx, at, bootRequest{change: q.repeated, whole: q.repeated})
 		}
+		if r.client.Refused() {
+			return cmp.Or(refused, error(failed))
+		}
 		if refused != nil {
 			failed.Text += "; then " + refused.Error()
 		}
-		if !first || r.client.Refused() || !retry.Wait(ctx, r.pause, 1, failed) {
+		if !first || !retry.Wait(ctx, r.pause, 1, failed) {
 			return failed
 		}
 	}
