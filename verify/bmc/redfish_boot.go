@@ -4,7 +4,6 @@ package bmc
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,47 +109,58 @@ func (r *redfishConnection) requestBoot(ctx context.Context, at *bootResource, q
 	return r.confirmBoot(ctx, at, q)
 }
 
-// confirmBoot reads what the BMC shows of a boot override that it has accepted. If that contradicts it, confirmBoot
-// sends the boot override once more, and whole, and returns an error if the BMC still shows a contradiction after a
-// pause. A settings object contradicts nothing that the system itself shows: it may be idle again. confirmBoot leaves
-// the resource as it was read last.
+// confirmBoot returns an error for a boot override that the BMC has accepted and contradicts: it sends the boot override
+// once more, and whole, and reads it again after a pause.
 //
 // Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro.
 func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q bootRequest) error {
-	var refused error // of the second request
-	for first := true; ; first = false {
-		raw, a, err := r.client.Get(ctx, at.answer.Request.Path)
-		if r.client.Refused() {
-			return err
-		}
-		shown, unread := resource{raw: raw}.boot()
-		contradiction := q.contradiction(shown)
-		if err != nil || unread != nil || contradiction == nil {
-			return nil
-		}
-		at.raw, at.answer = raw, a
-		if other := at.other(); other == at.system && r.shows(ctx, other, q.repeated) {
-			return nil
-		}
-		failed := failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
-			q.repeated.Enabled, q.repeated.Mode, shown.Enabled, shown.Mode)
-		failed.Cause = contradiction
-		if q.isOlder(shown) {
-			failed.Text += fmt.Sprintf(", with the target %q in place of %q", *shown.Target, *q.repeated.Target)
-		}
-		if first {
-			_, refused = r.changeBoot(ctx, at, bootRequest{change: q.repeated, whole: q.repeated})
-		}
-		if r.client.Refused() {
-			return cmp.Or(refused, error(failed))
-		}
-		if refused != nil {
-			failed.Text += "; then " + refused.Error()
-		}
-		if !first || !retry.Wait(ctx, r.pause, 1, failed) {
-			return failed
-		}
+	failed, err := r.contradiction(ctx, at, q)
+	if failed == nil {
+		return err
 	}
+	_, refused := r.changeBoot(ctx, at, bootRequest{change: q.repeated, whole: q.repeated})
+	if r.client.Refused() {
+		return refused
+	}
+	if refused != nil {
+		failed.Text += "; then " + refused.Error()
+	}
+	if !retry.Wait(ctx, r.pause, 1, failed) {
+		return failed
+	}
+	if failed, err = r.contradiction(ctx, at, q); failed == nil {
+		return err
+	}
+	if refused != nil {
+		failed.Text += "; then " + refused.Error()
+	}
+	return failed
+}
+
+// contradiction reads what the BMC shows of a boot override that it has accepted, and leaves the resource as it was read.
+// It returns failed if that contradicts the boot override, and err if the BMC refuses the credentials. What cannot be
+// read contradicts nothing, nor does a settings object if the system itself shows the boot override: it may be idle again.
+func (r *redfishConnection) contradiction(ctx context.Context, at *bootResource, q bootRequest) (failed *failure.Error, err error) {
+	raw, a, err := r.client.Get(ctx, at.answer.Request.Path)
+	if r.client.Refused() {
+		return nil, err
+	}
+	shown, unread := resource{raw: raw}.boot()
+	cause := q.contradiction(shown)
+	if err != nil || unread != nil || cause == nil {
+		return nil, nil
+	}
+	at.raw, at.answer = raw, a
+	if other := at.other(); other == at.system && r.shows(ctx, other, q.repeated) {
+		return nil, nil
+	}
+	failed = failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
+		q.repeated.Enabled, q.repeated.Mode, shown.Enabled, shown.Mode)
+	failed.Cause = cause
+	if q.isOlder(shown) {
+		failed.Text += fmt.Sprintf(", with the target %q in place of %q", *shown.Target, *q.repeated.Target)
+	}
+	return failed, nil
 }
 
 // shows reports whether a resource has a boot override.
