@@ -137,9 +137,10 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 	return failed
 }
 
-// contradiction reads what the BMC shows of a boot override that it has accepted, and leaves the resource as it was read.
-// It returns failed if that contradicts the boot override, and err if the BMC refuses the credentials. What cannot be
-// read contradicts nothing, nor does a settings object if the system itself shows the boot override: it may be idle again.
+// contradiction reads what the BMC shows of a boot override that it has accepted, and leaves the resource as it was
+// read. It returns failed if that contradicts the boot override, and err if the BMC refuses the credentials. What
+// cannot be read contradicts nothing, nor does a settings object if the system itself shows the boot override: it may
+// be idle again.
 func (r *redfishConnection) contradiction(ctx context.Context, at *bootResource, q bootRequest) (failed *failure.Error, err error) {
 	raw, a, err := r.client.Get(ctx, at.answer.Request.Path)
 	if r.client.Refused() {

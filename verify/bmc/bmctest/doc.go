@@ -87,4 +87,14 @@
 // without an answer, for which ipmitool waits.
 //
 // The package does not import package testing, so that programs can use it as well.
+//
+// # Inside
+//
+// A request over Redfish comes to redfish_http.go, which looks for a fault (fault.go) and then for the resource at the
+// path (redfish_tree.go). A resource is a handler for each method. The resources are in files by their kind, such as
+// redfish_system.go, redfish_boot.go and redfish_media.go; redfish_decode.go reads the bodies of requests, and
+// redfish_message.go and redfish_problem.go make the replies. An effect (effect.go, and effect_vendor.go and
+// effect_hostile.go for single families and for hostile BMCs) replaces or changes a reply in an exchange (exchange.go).
+// Over IPMI the program ipmi_sim answers (ipmi.go). A relay before it counts log-ins and plays faults (relay.go,
+// ipmi_fault.go); what it reads and makes of packets is in ipmi_packet.go.
 package bmctest
