@@ -195,9 +195,7 @@ func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters ma
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		line += " " + name + "=" + parameters[name]
-	}
+	line = withParameters(line, parameters)
 	var kernel, initrd string
 	for _, part := range []struct {
 		location       *string

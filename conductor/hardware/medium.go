@@ -6,15 +6,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -274,6 +273,14 @@ func (b mediaBoot) checkBuild(n Node, m medium) error {
 	return nil
 }
 
+// withParameters returns a line of kernel parameters with further ones.
+func withParameters(line string, parameters map[string]string) string {
+	for name, value := range sorted.All(parameters) {
+		line += " " + name + "=" + value
+	}
+	return line
+}
+
 // isolinux returns the URLs of the boot loader for BIOS machines, empty where the operator has not put it into the
 // folder of images.
 func (mediaBoot) isolinux(n Node) (isolinux, ldlinux string) {
@@ -315,10 +322,7 @@ func (b mediaBoot) provide(ctx context.Context, n Node, m medium, parameters map
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		line += " " + name + "=" + parameters[name]
-	}
-	if i.Parameters, err = bootimage.ParseParameters(line); err != nil {
+	if i.Parameters, err = bootimage.ParseParameters(withParameters(line, parameters)); err != nil {
 		return "", err
 	}
 	isolinux, ldlinux := "", ""

@@ -48,40 +48,29 @@ func (redfishVendor) VendorMethods(*conductor.Node) map[string]conductor.VendorM
 // CallVendor implements [conductor.VendorPassthru].
 func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
 	id, _ := args["id"].(string)
-	var f func(context.Context) error
-	switch method {
-	case createSubscription:
+	var call func(ctx context.Context, node string) (any, error)
+	switch {
+	case method == createSubscription:
 		wanted, err := subscriptionOf(args)
 		if err != nil {
 			return nil, err
 		}
-		f = func(ctx context.Context) error {
-			answer, err = b.driver.Subscribe(ctx, n.UUID, wanted)
-			return err
-		}
-	case deleteSubscription:
-		if id == "" {
-			return nil, invalidf("id can't be None")
-		}
-		f = func(ctx context.Context) error { return b.driver.Unsubscribe(ctx, n.UUID, id) }
-	case getSubscription:
-		if id == "" {
-			return nil, invalidf("id can't be None")
-		}
-		f = func(ctx context.Context) error {
-			answer, err = b.driver.Subscription(ctx, n.UUID, id)
-			return err
-		}
-	case getAllSubscriptions:
-		f = func(ctx context.Context) error {
-			ids, err := b.driver.Subscriptions(ctx, n.UUID)
-			answer = map[string]any{"Members": members(ids), "Members@odata.count": len(ids)}
-			return err
+		call = func(ctx context.Context, node string) (any, error) { return b.driver.Subscribe(ctx, node, wanted) }
+	case (method == deleteSubscription || method == getSubscription) && id == "":
+		return nil, invalidf("id can't be None")
+	case method == deleteSubscription:
+		call = func(ctx context.Context, node string) (any, error) { return nil, b.driver.Unsubscribe(ctx, node, id) }
+	case method == getSubscription:
+		call = func(ctx context.Context, node string) (any, error) { return b.driver.Subscription(ctx, node, id) }
+	case method == getAllSubscriptions:
+		call = func(ctx context.Context, node string) (any, error) {
+			ids, err := b.driver.Subscriptions(ctx, node)
+			return map[string]any{"Members": members(ids), "Members@odata.count": len(ids)}, err
 		}
 	default:
 		return nil, noMethod(method)
 	}
-	err = b.do(ctx, n, f)
+	answer, err = ask(ctx, b.bmcs, n, call)
 	switch {
 	case err == nil:
 		return answer, nil

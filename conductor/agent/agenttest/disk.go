@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/google/uuid"
 )
 
 // minDisk is the size in bytes of the smallest disk. It has room for a config drive's partition and another one.
@@ -203,11 +205,10 @@ func (d disk) label(p partition) string {
 //
 // Source: block_uuid in ironic_lib/disk_utils.py.
 func (d disk) uuid(p partition) string {
-	const super, magic, uuid = 1024, 0x38, 0x68
+	const super, magic, own = 1024, 0x38, 0x68
 	block := make([]byte, 1024)
 	if _, err := d.file.ReadAt(block, p.start+super); err == nil && block[magic] == 0x53 && block[magic+1] == 0xef {
-		u := block[uuid : uuid+16]
-		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+		return uuid.UUID(block[own : own+16]).String()
 	}
 	if table, err := d.gpt(); err == nil {
 		for entry := range slices.Chunk(table.entries, table.size) {

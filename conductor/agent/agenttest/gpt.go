@@ -5,12 +5,11 @@ package agenttest
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"slices"
-	"strings"
+
+	"github.com/google/uuid"
 )
 
 // gptTable is the header of a GUID partition table, and its entries. All that an image has in its table stays as it
@@ -78,15 +77,12 @@ const (
 
 // putGUID encodes a GUID, whose first three parts are stored as little-endian numbers.
 func putGUID(to []byte, guid string) {
-	raw, _ := hex.DecodeString(strings.ReplaceAll(guid, "-", ""))
-	copy(to, swapGUID(raw))
+	raw := uuid.MustParse(guid)
+	copy(to, swapGUID(raw[:]))
 }
 
 // textGUID returns the text of an encoded GUID.
-func textGUID(from []byte) string {
-	raw := swapGUID(from)
-	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:16])
-}
+func textGUID(from []byte) string { return uuid.UUID(swapGUID(from)).String() }
 
 func swapGUID(guid []byte) []byte {
 	swapped := slices.Clone(guid)
