@@ -72,8 +72,8 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 	if m = n.Chosen.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
 		return medium{}, nil
 	}
-	if err := missing("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration",
-		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
+	err = m.requireFiles("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration")
+	if err != nil {
 		return m, err
 	}
 	if n.Chosen.config.APIURL == "" {
@@ -100,9 +100,9 @@ func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
 	case m.kernel == "" && m.ramdisk == "":
 		return m, nil
 	}
-	if err := missing("Cannot validate image information for node "+n.UUID+
-		" because one or more parameters are missing from its instance_info",
-		value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk}); err != nil {
+	err = m.requireFiles("Cannot validate image information for node " + n.UUID +
+		" because one or more parameters are missing from its instance_info")
+	if err != nil {
 		return m, err
 	}
 	return m, b.check(n, m)
@@ -110,8 +110,8 @@ func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
 
 // check refuses a kernel and a ramdisk that cannot be served, and kernel parameters that a script cannot express.
 func (b scriptBoot) check(n Node, m medium) error {
-	for _, source := range []value{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
-		if err := n.Chosen.config.Images.CheckSource(source.text); err != nil {
+	for _, source := range []struct{ key, url string }{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
+		if err := n.Chosen.config.Images.CheckSource(source.url); err != nil {
 			return unsupported(n, m.field(), m.prefix+source.key, err.Error())
 		}
 	}

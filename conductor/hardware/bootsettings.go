@@ -29,18 +29,18 @@ const (
 // Source: the release note uefi-and-secureboot-waits-a783215327164e2c of Ironic 23.0.0.
 const bootSettingSince = states.Bobcat
 
-// await returns once the boot setting that was changed has the value that was asked for. If the BMC does not report it
-// at once, await reboots the machine, since some apply it in a job during a boot, and puts it back into its power state
-// afterwards. A BMC may fail to answer while it configures the setting. An empty value is one that the BMC does not
-// report, and is not awaited.
+// awaitSetting returns once the boot setting that was changed has the value that was asked for. If the BMC does not
+// report it at once, awaitSetting reboots the machine, since some apply it in a job during a boot, and puts it back
+// into its power state afterwards. A BMC may fail to answer while it configures the setting. An empty value is one that
+// the BMC does not report, and is not awaited.
 //
 // Source: _wait_for_secure_boot and _wait_for_boot_mode in ironic/drivers/modules/redfish/management.py.
-func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting, wanted string, read func() (string, error)) error {
+func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, setting, wanted string, read func() (string, error)) error {
 	if b.config.Series != states.NoSeries && b.config.Series < bootSettingSince {
 		return nil
 	}
 	now, err := read()
-	if err == nil && (now == wanted || now == "") || !passes(err) {
+	if err == nil && (now == wanted || now == "") || !mayPass(err) {
 		return err
 	}
 	before, err := b.reboot(ctx, n)
@@ -58,7 +58,7 @@ func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting
 		switch {
 		case err == nil && now == wanted:
 			return b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetPower(ctx, n.UUID, before) })
-		case !passes(err):
+		case !mayPass(err):
 			return err
 		case !time.Now().Before(deadline):
 			late := fmt.Errorf("timeout reached while waiting for %s of node %s to become %s, current is %s", setting, n.UUID, wanted, now)
@@ -67,8 +67,8 @@ func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting
 	}
 }
 
-// passes reports whether a read has not failed, or has failed in a way that may pass.
-func passes(err error) bool {
+// mayPass reports whether a read has not failed, or has failed in a way that may pass.
+func mayPass(err error) bool {
 	return err == nil || slices.ContainsFunc([]error{verify.Unreachable, verify.Timeout, verify.Protocol}, func(kind error) bool {
 		return errors.Is(err, kind)
 	})
@@ -102,7 +102,7 @@ func (b redfishManagement) reach(ctx context.Context, n *conductor.Node, power s
 	for deadline := time.Now().Add(offTimeout); ; {
 		now, err := b.driver.PowerState(ctx, n.UUID)
 		switch {
-		case err == nil && now == power, !passes(err):
+		case err == nil && now == power, !mayPass(err):
 			return err
 		case !time.Now().Before(deadline):
 			return errors.Join(fmt.Errorf("node %s is not off after %v", n.UUID, offTimeout), err)

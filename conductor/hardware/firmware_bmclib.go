@@ -17,8 +17,8 @@ import (
 // bmclibFirmware is the firmware interface "bmclib".
 type bmclibFirmware struct {
 	anyBMC
-	most, interval time.Duration
-	pause          func(context.Context, time.Duration) bool // sleep.For but for tests
+	limit, interval time.Duration
+	pause           func(context.Context, time.Duration) bool // sleep.For but for tests
 }
 
 // ReadFirmware implements [FirmwareReader]. It returns nil if the provider reads no inventory, as rpc and intel-amt.

@@ -165,10 +165,10 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 	if err := s.download(ctx, server, file); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, u.most, fmt.Errorf("it has not ended within %v", u.most))
+	ctx, cancel := context.WithTimeoutCause(ctx, u.limit, fmt.Errorf("it has not ended within %v", u.limit))
 	defer cancel()
 	var steps []constants.FirmwareInstallStep
-	err = u.session(ctx, u.most, func(ctx context.Context, c *bmclib.Client) (err error) {
+	err = u.session(ctx, u.limit, func(ctx context.Context, c *bmclib.Client) (err error) {
 		steps, err = c.FirmwareInstallSteps(ctx, s.component)
 		return err
 	})
@@ -182,7 +182,7 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 		case constants.FirmwareInstallStepPowerOffHost:
 			err = u.setPower(ctx, states.PowerOff)
 		case constants.FirmwareInstallStepUploadInitiateInstall:
-			err = u.session(ctx, u.most, func(ctx context.Context, c *bmclib.Client) (err error) {
+			err = u.session(ctx, u.limit, func(ctx context.Context, c *bmclib.Client) (err error) {
 				if err := conductor.Permit(ctx); err != nil {
 					return err
 				}
@@ -218,9 +218,9 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 }
 
 // session does something within a time with a client of bmclib that has a session of its own.
-func (u *firmwareUpdate) session(ctx context.Context, most time.Duration, do func(context.Context, *bmclib.Client) error) error {
+func (u *firmwareUpdate) session(ctx context.Context, limit time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
-	b.timeout = most
+	b.timeout = limit
 	return b.call(ctx, u.task.Task.Node(), "firmware update", do)
 }
 

@@ -29,8 +29,8 @@ func redfishError(n *conductor.Node, text string, err error) error {
 	return fmt.Errorf("Redfish exception occurred. Error: %s%w", strings.Replace(text, "NODE", n.UUID, 1), err)
 }
 
-// refused is redfishError, except for operations that the BMC does not support.
-func refused(n *conductor.Node, text string, err error) error {
+// redfishErrorIfSupported is redfishError, except for operations that the BMC does not support.
+func redfishErrorIfSupported(n *conductor.Node, text string, err error) error {
 	if errors.Is(err, verify.Unsupported) {
 		return err
 	}
@@ -86,28 +86,28 @@ func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.N
 
 // InjectNMI implements [NMIInjector].
 func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
-	return refused(n, "Redfish inject NMI failed for node NODE. Error: ", b.bmcManagement.InjectNMI(ctx, n))
+	return redfishErrorIfSupported(n, "Redfish inject NMI failed for node NODE. Error: ", b.bmcManagement.InjectNMI(ctx, n))
 }
 
 // SetBootMode implements [BootModeSetter].
 func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
 	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
 	if err == nil {
-		err = b.await(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, b.driver.BootMode) })
+		err = b.awaitSetting(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, b.driver.BootMode) })
 	}
-	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
+	return redfishErrorIfSupported(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
 }
 
 // SetSecureBoot implements [BootModeSetter].
 func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
 	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
 	if err == nil {
-		err = b.await(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (string, error) {
+		err = b.awaitSetting(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (string, error) {
 			now, err := ask(ctx, b.bmcs, n, b.driver.SecureBoot)
 			return pyrepr.Of(now), err
 		})
 	}
-	return refused(n, "Failed to set secure boot state on node NODE to "+pyrepr.Of(enabled)+": ", err)
+	return redfishErrorIfSupported(n, "Failed to set secure boot state on node NODE to "+pyrepr.Of(enabled)+": ", err)
 }
 
 // VirtualMedia implements [MediaManager].

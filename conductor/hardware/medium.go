@@ -56,8 +56,7 @@ func (b mediaBoot) agentMedium(n Node) (medium, error) {
 		return medium{iso: m.iso}, b.checkISO(n, "driver_info", m.prefix+"iso", m.iso)
 	}
 	m = n.Chosen.config.agentDefaults(n, m)
-	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
-		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
+	if err := m.requireFiles("Error validating Redfish virtual media. Some parameters were missing in node's driver_info"); err != nil {
 		return m, err
 	}
 	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
@@ -135,24 +134,21 @@ func (c Config) checkWhole(n Node, m medium) error {
 	return invalidf("The driver_info of node %s has %s, but not %s: it is ambiguous which ramdisk the machine boots", n.UUID, has, lacks)
 }
 
-// value is a field of a node: its key and its text.
-type value struct{ key, text string }
-
-// missing returns an error that begins with what and lists the keys of the empty values. It returns nil if no value is
-// empty.
+// requireFiles returns an error that begins with what and lists the keys of the kernel and the ramdisk that are empty.
+// It returns nil if neither is.
 //
 // Source: check_for_missing_params in ironic/drivers/modules/deploy_utils.py.
-func missing(what string, values ...value) error {
-	var keys []string
-	for _, v := range values {
-		if v.text == "" {
-			keys = append(keys, "'"+v.key+"'")
+func (m medium) requireFiles(what string) error {
+	var missing []string
+	for _, file := range []struct{ key, url string }{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
+		if file.url == "" {
+			missing = append(missing, "'"+m.prefix+file.key+"'")
 		}
 	}
-	if len(keys) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	return invalidf("%s. Missing are: [%s]", what, strings.Join(keys, ", "))
+	return invalidf("%s. Missing are: [%s]", what, strings.Join(missing, ", "))
 }
 
 // agentModes returns the prefixes of the keys that name the agent's ramdisk, in the order in which they are tried.
@@ -187,9 +183,9 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 		}
 		return m, b.checkISO(n, "instance_info", "boot_iso", m.iso)
 	}
-	err = missing("Cannot validate image information for node "+n.UUID+
-		" because one or more parameters are missing from its instance_info "+
-		"and insufficient information is present to boot from a remote volume", value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk})
+	err = m.requireFiles("Cannot validate image information for node " + n.UUID +
+		" because one or more parameters are missing from its instance_info " +
+		"and insufficient information is present to boot from a remote volume")
 	if err != nil {
 		return m, err
 	}

@@ -51,8 +51,8 @@ func moveTo(ctx context.Context, c *conductor.Conductor, id, target string, want
 	checkAbsentInterface(ctx, c, now)
 }
 
-// checkAbsentInterface requests the work of a hardware interface that a node lacks. It is refused, and the node does not
-// move.
+// checkAbsentInterface requests the work of a hardware interface that a node lacks. It is refused, and the node does
+// not move.
 func checkAbsentInterface(ctx context.Context, c *conductor.Conductor, n *conductor.Node) {
 	work, known := map[states.State]states.Work{states.Manageable: states.WorkInspect, states.Active: states.WorkRescue}[n.ProvisionState]
 	if d, _ := c.Description(n.Driver); !known || d.Has(n, kindNeededFor[work]) {
