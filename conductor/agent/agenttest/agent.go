@@ -40,13 +40,15 @@ type agent struct {
 	parameters map[string]string
 	wake       chan struct{} // causes a heartbeat; holds one value
 
+	// These are set before the agent serves its API, and constant from then on.
+
 	api      string // URL of Ironic's API
 	version  int    // of Ironic's API, the part after "1."
 	callback string // URL of the agent's own API
 	ca       string // certificate of the agent's own API, in PEM
 	started  time.Time
 
-	mu         sync.Mutex
+	mu         sync.Mutex // protects the fields below, and those of the commands
 	token      string
 	node       map[string]any // from the lookup, or from the last command that has one
 	uuid       string         // of the node, from the lookup
@@ -187,29 +189,29 @@ func (a *agent) heartbeat() {
 	if a.version >= caAPI && a.ca != "" {
 		body["agent_verify_ca"] = a.ca
 	}
-	switch e := a.machine.effect("heartbeat"); {
+	switch e := a.machine.effectOn("heartbeat"); {
 	case !a.sendsUnder(e):
 		return
-	case e.kind == wrongToken:
+	case e.kind == effectWrongToken:
 		body["agent_token"] = strings.Repeat("x", minToken)
-	case e.kind == huge:
+	case e.kind == effectHuge:
 		body["agent_version"] = strings.Repeat("9", e.n)
 	}
 	_, _ = a.send(http.MethodPost, a.api+"/v1/heartbeat/"+a.uuid, min(a.version, caAPI), body, nil) // the next one may succeed
 }
 
 // sends reports whether the agent sends a request, after the delay that a fault causes.
-func (a *agent) sends(request string) bool { return a.sendsUnder(a.machine.effect(request)) }
+func (a *agent) sends(request string) bool { return a.sendsUnder(a.machine.effectOn(request)) }
 
 // sendsUnder reports whether the agent sends a request that has an effect.
 func (a *agent) sendsUnder(e Effect) bool {
 	switch e.kind {
-	case silent:
+	case effectSilent:
 		return false
-	case die:
+	case effectDie:
 		a.cancel()
 		return false
-	case delay:
+	case effectDelay:
 		return sleep.For(a.ctx, e.wait)
 	}
 	return true

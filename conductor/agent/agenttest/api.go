@@ -91,8 +91,8 @@ func (a *agent) status(w http.ResponseWriter, _ *http.Request) {
 // a number of bytes more.
 func (a *agent) read(answer func(w http.ResponseWriter, r *http.Request, extra int)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		e := a.machine.effect("commands")
-		if e.kind == delay && !sleep.For(a.ctx, e.wait) || !a.admit(w, r, e, a.machine.config.ReadsNeedToken) {
+		e := a.machine.effectOn("commands")
+		if e.kind == effectDelay && !sleep.For(a.ctx, e.wait) || !a.admit(w, r, e, a.machine.config.ReadsNeedToken) {
 			return
 		}
 		answer(w, r, e.n)
@@ -140,7 +140,7 @@ func (a *agent) post(w http.ResponseWriter, r *http.Request) {
 	if name, ok := step["step"].(string); ok {
 		names = append(names, name)
 	}
-	e := a.machine.effect(names...)
+	e := a.machine.effectOn(names...)
 	if !a.admit(w, r, e, true) {
 		return
 	}
@@ -156,16 +156,16 @@ func (a *agent) post(w http.ResponseWriter, r *http.Request) {
 // admit applies the effect of a fault and checks the token. If it returns false, the request is answered or dropped.
 func (a *agent) admit(w http.ResponseWriter, r *http.Request, e Effect, needsToken bool) bool {
 	switch e.kind {
-	case silent:
+	case effectSilent:
 		select {
 		case <-a.ctx.Done():
 		case <-r.Context().Done():
 		}
 		return false
-	case garbage:
+	case effectGarbage:
 		_, _ = io.WriteString(w, "<html>Welcome to the appliance</html>")
 		return false
-	case busy:
+	case effectBusy:
 		f := busyWith("execute_clean_step")
 		refuse(w, f.Code, f.Error())
 		return false
@@ -173,7 +173,7 @@ func (a *agent) admit(w http.ResponseWriter, r *http.Request, e Effect, needsTok
 	a.mu.Lock()
 	token := a.token
 	a.mu.Unlock()
-	if needsToken && (e.kind == wrongToken || token != "" && r.URL.Query().Get("agent_token") != token) {
+	if needsToken && (e.kind == effectWrongToken || token != "" && r.URL.Query().Get("agent_token") != token) {
 		refuse(w, http.StatusUnauthorized, "401 Unauthorized: Token invalid.")
 		return false
 	}
@@ -199,7 +199,7 @@ func (a *agent) answer(w http.ResponseWriter, r *http.Request, c *command, extra
 	a.mu.Unlock()
 	write(w, http.StatusOK, shown, extra)
 	_ = http.NewResponseController(w).Flush()
-	c.release()
+	c.markAnswered()
 }
 
 // refuse answers with an error in the agent's form.

@@ -27,7 +27,7 @@ type command struct {
 	once     sync.Once
 }
 
-func (c *command) release() { c.once.Do(func() { close(c.answered) }) }
+func (c *command) markAnswered() { c.once.Do(func() { close(c.answered) }) }
 
 func (c *command) shown() map[string]any {
 	shown := map[string]any{"id": c.id, "command_name": c.name, "command_status": c.status, "command_error": nil, "command_result": c.result}
@@ -181,18 +181,18 @@ func (a *agent) execute(c *command, run commandFunc, params map[string]any, e Ef
 // outcome executes a command under a fault.
 func (a *agent) outcome(run commandFunc, params map[string]any, e Effect) (any, error) {
 	switch e.kind {
-	case delay:
+	case effectDelay:
 		if !sleep.For(a.ctx, e.wait) {
 			return nil, a.ctx.Err()
 		}
-	case die:
+	case effectDie:
 		a.cancel()
 		return nil, a.ctx.Err()
-	case fail:
+	case effectFail:
 		return nil, newFailure("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%s", e.text)
-	case versionMismatch:
+	case effectVersionMismatch:
 		return nil, replacedManagers(params)
-	case lie:
+	case effectLie:
 		return pretendedResult(params), nil
 	}
 	return run(a, a.ctx, params)

@@ -80,7 +80,7 @@ type Step struct {
 	Run func(ctx context.Context, args map[string]any) (result any, err error)
 }
 
-func (c Config) complete() (Config, error) {
+func (c Config) withDefaults() (Config, error) {
 	c.MACs = slices.Clone(c.MACs)
 	if len(c.MACs) == 0 {
 		c.MACs = []string{"52:54:00:00:00:01"}

@@ -25,58 +25,58 @@ type Fault struct {
 
 // Effect is the effect of a [Fault]. The zero value does nothing.
 type Effect struct {
-	kind effect
-	n    int
-	wait time.Duration
-	text string
+	kind effectKind
+	n    int           // of Huge
+	wait time.Duration // of Delay
+	text string        // of Fail
 }
 
-type effect int
+type effectKind int
 
 const (
-	none effect = iota
-	silent
-	delay
-	busy
-	wrongToken
-	versionMismatch
-	die
-	lie
-	fail
-	huge
-	garbage
+	effectNone effectKind = iota
+	effectSilent
+	effectDelay
+	effectBusy
+	effectWrongToken
+	effectVersionMismatch
+	effectDie
+	effectLie
+	effectFail
+	effectHuge
+	effectGarbage
 )
 
 // Silent makes a command get no answer, and the agent send none of its own requests.
-func Silent() Effect { return Effect{kind: silent} }
+func Silent() Effect { return Effect{kind: effectSilent} }
 
 // Delay makes a command or a request take longer. An asynchronous command is accepted at once and then takes longer.
-func Delay(d time.Duration) Effect { return Effect{kind: delay, wait: d} }
+func Delay(d time.Duration) Effect { return Effect{kind: effectDelay, wait: d} }
 
 // Busy refuses a command with 409, as during another command. It has no effect on requests that the agent sends.
-func Busy() Effect { return Effect{kind: busy} }
+func Busy() Effect { return Effect{kind: effectBusy} }
 
 // WrongToken makes the agent use another token than its own: it refuses commands with 401, and sends that
 // token in heartbeats.
-func WrongToken() Effect { return Effect{kind: wrongToken} }
+func WrongToken() Effect { return Effect{kind: effectWrongToken} }
 
 // VersionMismatch makes a step end with the status CLEAN_VERSION_MISMATCH, as if the ramdisk had been replaced.
-func VersionMismatch() Effect { return Effect{kind: versionMismatch} }
+func VersionMismatch() Effect { return Effect{kind: effectVersionMismatch} }
 
 // Die ends the agent as soon as it has accepted a command, or in place of a request of its own. The machine remains on.
-func Die() Effect { return Effect{kind: die} }
+func Die() Effect { return Effect{kind: effectDie} }
 
 // Lie makes a command succeed that the agent has not executed.
-func Lie() Effect { return Effect{kind: lie} }
+func Lie() Effect { return Effect{kind: effectLie} }
 
 // Fail makes a command fail with a text.
-func Fail(text string) Effect { return Effect{kind: fail, text: text} }
+func Fail(text string) Effect { return Effect{kind: effectFail, text: text} }
 
 // Huge makes an answer that number of bytes longer. A command is executed.
-func Huge(bytes int) Effect { return Effect{kind: huge, n: bytes} }
+func Huge(bytes int) Effect { return Effect{kind: effectHuge, n: bytes} }
 
 // Garbage answers a request with a body that is not JSON. A command is not executed.
-func Garbage() Effect { return Effect{kind: garbage} }
+func Garbage() Effect { return Effect{kind: effectGarbage} }
 
 // Effects lists one effect of each kind, for tests that go through all of them.
 func Effects() []Effect {
@@ -89,16 +89,16 @@ func Effects() []Effect {
 // String returns the effect as a call, such as "Huge(1024)", and "nothing" for the zero value.
 func (e Effect) String() string {
 	switch e.kind {
-	case delay:
+	case effectDelay:
 		return fmt.Sprintf("Delay(%v)", e.wait)
-	case fail:
+	case effectFail:
 		return fmt.Sprintf("Fail(%q)", e.text)
-	case huge:
+	case effectHuge:
 		return fmt.Sprintf("Huge(%d)", e.n)
 	}
 	return [...]string{
-		none: "nothing", silent: "Silent()", busy: "Busy()", wrongToken: "WrongToken()", versionMismatch: "VersionMismatch()",
-		die: "Die()", lie: "Lie()", garbage: "Garbage()",
+		effectNone: "nothing", effectSilent: "Silent()", effectBusy: "Busy()", effectWrongToken: "WrongToken()", effectVersionMismatch: "VersionMismatch()",
+		effectDie: "Die()", effectLie: "Lie()", effectGarbage: "Garbage()",
 	}[e.kind]
 }
 
@@ -123,8 +123,8 @@ func (m *Machine) ClearFaults() {
 	m.faults = nil
 }
 
-// effect returns the effect on a request that has one of the names.
-func (m *Machine) effect(names ...string) (found Effect) {
+// effectOn returns the effect on a request that has one of the names.
+func (m *Machine) effectOn(names ...string) (found Effect) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range m.faults {
@@ -134,7 +134,7 @@ func (m *Machine) effect(names ...string) (found Effect) {
 			}
 			f.seen++
 			due := f.seen > f.Skip && (f.Times == 0 || f.failed < f.Times)
-			if due && (f.If == nil || found.kind == none && f.If()) {
+			if due && (f.If == nil || found.kind == effectNone && f.If()) {
 				f.failed++
 				found = cmp.Or(found, f.Do)
 			}

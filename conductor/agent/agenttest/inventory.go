@@ -48,8 +48,10 @@ func (m *Machine) inventory() map[string]any {
 		},
 		"boot_interface": m.config.MACs[0],
 		"root_disk":      disk,
-		"configuration":  map[string]any{"collectors": []string{"default", "logs"}, "managers": []any{managerVersion()}},
-		"error":          nil,
+		"configuration": map[string]any{
+			"collectors": []string{"default", "logs"}, "managers": []any{map[string]any{"name": managerName, "version": managerVersion}},
+		},
+		"error": nil,
 	}
 }
 

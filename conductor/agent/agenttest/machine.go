@@ -48,7 +48,7 @@ type Command struct {
 
 // New makes a machine that is off. The error names the invalid field of config, or says that the disk cannot be made.
 func New(config Config) (*Machine, error) {
-	config, err := config.complete()
+	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
 	}

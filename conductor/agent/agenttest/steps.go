@@ -16,17 +16,13 @@ var works = []string{"clean", "deploy", "service"}
 
 // The hardware manager of the built-in steps.
 const (
-	managerClass = "GenericHardwareManager"
-	managerName  = "generic_hardware_manager"
-	managerLevel = "1.1"
+	managerClass   = "GenericHardwareManager"
+	managerName    = "generic_hardware_manager"
+	managerVersion = "1.1"
 )
 
-func managerVersion() map[string]any {
-	return map[string]any{"name": managerName, "version": managerLevel}
-}
-
-// versions are the versions of the hardware managers, as they are sent with the steps.
-func versions() map[string]any { return map[string]any{managerName: managerLevel} }
+// managerVersions are the versions of the hardware managers, as they are sent with the steps.
+func managerVersions() map[string]any { return map[string]any{managerName: managerVersion} }
 
 // builtInSteps lists the steps of the generic hardware manager that a machine without a real disk can execute.
 //
@@ -79,7 +75,7 @@ func listSteps(work string) commandFunc {
 			}
 			listed = append(listed, item)
 		}
-		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": versions()}, nil
+		return map[string]any{work + "_steps": map[string]any{managerClass: listed}, "hardware_manager_version": managerVersions()}, nil
 	}
 }
 
@@ -88,8 +84,8 @@ func listSteps(work string) commandFunc {
 // Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts.
 func executeStep(work string) commandFunc {
 	return func(a *agent, ctx context.Context, params map[string]any) (any, error) {
-		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, versions()) {
-			return nil, versionsDiffer(versions(), used)
+		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, managerVersions()) {
+			return nil, versionsDiffer(managerVersions(), used)
 		}
 		step, _ := params["step"].(map[string]any)
 		name, ok := step["step"].(string)
