@@ -101,6 +101,7 @@ func TestARefusedPowerRequestHasSucceededIfTheMachineIsInItsState(t *testing.T) 
 		{states.PowerRebooting, refused, isOn, 1},
 		{states.PowerSoftRebooting, context.DeadlineExceeded, isOn, 1},
 		{isOff, verify.Credentials, isOn, 1},
+		{isOff, verify.Locked, isOn, 1},
 		{isOff, errors.ErrUnsupported, isOn, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -161,7 +162,9 @@ func TestTheOffOfARestartMustBeReached(t *testing.T) {
 
 func TestRefusedCredentialsAreNotSentAgainForARestart(t *testing.T) {
 	for _, power := range []states.Power{states.PowerOn, states.PowerRebooting, states.PowerSoftRebooting} {
-		_, err := powersync.DecideRequest(power, powersync.Reading{Err: verify.Credentials})
-		require.ErrorIs(t, err, verify.Credentials, "%v", power)
+		for _, kind := range []verify.Kind{verify.Credentials, verify.Locked} {
+			_, err := powersync.DecideRequest(power, powersync.Reading{Err: kind})
+			require.ErrorIs(t, err, kind, "%v", power)
+		}
 	}
 }

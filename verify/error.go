@@ -30,9 +30,10 @@ const (
 	Cancelled
 	// TLS says that the BMC's certificate is not trusted, is another host's, or has expired.
 	TLS
-	// Credentials says that the BMC refuses the user or the password.
+	// Credentials says that the BMC refuses the user or the password. Callers do not send them again and again, as while
+	// they wait for a machine: BMCs lock accounts.
 	Credentials
-	// Locked says that the BMC has locked the account.
+	// Locked says that the BMC has locked the account. Such an error also matches Credentials.
 	Locked
 	// Unsupported says that the BMC answers but lacks a required function.
 	Unsupported
@@ -64,6 +65,9 @@ func (k Kind) Error() string {
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
+
+// Is reports whether a kind matches another one: Locked matches Credentials.
+func (k Kind) Is(target error) bool { return k == Locked && target == Credentials }
 
 // Error says which operation failed, and why. It unwraps to its Kind and to Err.
 type Error struct {

@@ -28,6 +28,14 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
+func TestAnErrorAboutALockedAccountAlsoMatchesRefusedCredentials(t *testing.T) {
+	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
+		refused := kind == verify.Credentials || kind == verify.Locked
+		require.Equal(t, refused, errors.Is(fmt.Errorf("wrapped: %w", &verify.Error{Kind: kind}), verify.Credentials), "%v", kind)
+		require.Equal(t, kind == verify.Locked, errors.Is(kind, verify.Locked), "%v", kind)
+	}
+}
+
 func TestKindsHaveTexts(t *testing.T) {
 	require.Equal(t, "failed", verify.Failed.Error())
 	require.Equal(t, "the verifier failed", verify.Panicked.Error())

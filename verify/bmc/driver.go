@@ -152,7 +152,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()
 		err := d.use(ctx, n, of, f)
-		if !expires || !errors.Is(err, verify.Credentials) {
+		if !expires || verify.KindOf(err) != verify.Credentials {
 			return err
 		}
 	}
@@ -180,7 +180,7 @@ func (d *Driver) use(ctx context.Context, n *lockedNode, of call, f func(context
 	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
-	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
+	refused := errors.Is(err, verify.Credentials)
 	failed := err != nil && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
 	if conn.temporary() || err != nil && (refused || !conn.expires() || failed && conn.failed) {
 		closeConnection(ctx, conn, conn.config.Log)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -50,6 +51,19 @@ func TestASessionThatIsRefusedIsClosed(t *testing.T) {
 		require.Empty(t, server.Sessions(), status)
 		require.Equal(t, bmctest.Logins{Attempts: 2, Succeeded: 2}, server.Logins(), status)
 	}
+}
+
+// An account that is locked stays so for a while, whoever logs in.
+func TestNobodyLogsInAgainWithALockedAccount(t *testing.T) {
+	d, server := vendorDriver(t)
+	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+	server.AddFault(bmctest.Fault{On: systemPath, Do: new(refusing).effect(func(*http.Request, string) (int, string) {
+		return http.StatusForbidden, "The account is locked."
+	})})
+	_, err := d.PowerState(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Locked)
+	require.Equal(t, 1, server.Logins().Attempts)
+	require.Empty(t, server.Sessions())
 }
 
 func TestASessionIsKeptAfterACallThatTheBMCCannotDo(t *testing.T) {
