@@ -39,8 +39,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Gazpacho, "PATCH", "allocations/x?bogus=1", "1.56", `[]`, 405, "The API version does not allow updating allocations"},
 		{states.Hibiscus, "DELETE", "portgroups/x?bogus=1", "1.22", "", 404, noAPI},
 		{states.Hibiscus, "GET", "volume?bogus=1", "1.31", "", 404, noAPI},
-		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, badTraits},
-		{states.Flamingo, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, bogus},
+		{states.Flamingo, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, badTraits},
+		{states.Epoxy, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, bogus},
 		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"resource_class": "x"}`, 400, bogus},
 		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
 	} {

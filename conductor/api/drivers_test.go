@@ -85,7 +85,7 @@ func TestConductorsAreListedInPages(t *testing.T) {
 		"?marker=c&limit=2&fields=hostname,links": "m z",
 		"?sort_key=created_at&marker=c&limit=1":   "a",
 		"?marker=z":                               "",
-		"?marker=z&fields=nonsense":               "",
+		"?marker=z&fields=links":                  "",
 	} {
 		var got []string
 		for _, name := range s.do("GET", "/v1/conductors"+query, "latest", "").values("conductors", "hostname") {
@@ -101,20 +101,33 @@ func TestConductorsAreListedInPages(t *testing.T) {
 		next("?limit=2"))
 	require.Equal(t, "http://HOST/v1/conductors?sort_key=hostname&sort_dir=asc&detail=True&limit=1&marker=a",
 		next("?limit=1&detail=true&sort_key=hostname"))
+	const noField = "Schema error: 'nonsense' is not one of " +
+		"['alive', 'conductor_group', 'created_at', 'drivers', 'hostname', 'links', 'updated_at']"
 	for query, fault := range map[string]string{
 		"?marker=nonsense":             "Conductor nonsense could not be found.",
 		"?sort_key=alive":              "The sort_key value alive is an invalid field for sorting",
 		"?sort_key=drivers":            "The sort_key value drivers is an invalid field for sorting",
 		"?sort_key=nonsense":           `The sort_key value "nonsense" is an invalid field for sorting`,
 		"?limit=-1":                    "Limit must be positive",
-		"?fields=nonsense":             `Field(s) "nonsense" are not valid`,
+		"?fields=nonsense&detail=true": noField,
+		"?sort_dir=up":                 "Schema error: 'up' is not one of ['asc', 'desc']",
+		"?marker=&limit=x":             "Missing host in marker",
+		"?marker=:&fields=x":           "marker: invalid literal for int() with base 10: ''",
 		"?fields=hostname&detail=true": "Can not specify ?detail=True and fields in the same request.",
 		"/a%20b":                       "Conductor a b could not be found.",
 		"/a%20b?nonsense=1":            "Unexpected arguments: nonsense",
 		"/b":                           "Conductor b could not be found.",
-		"/m?fields=nonsense":           `Field(s) "nonsense" are not valid`,
+		"/b?fields=nonsense":           noField,
 	} {
 		require.Equal(t, fault, s.do("GET", "/v1/conductors"+query, "latest", "").fault(), query)
+	}
+	old := start(t, states.Gazpacho, api.Config{})
+	for query, fault := range map[string]string{
+		"?fields=nonsense":          `Field(s) "nonsense" are not valid`,
+		"?sort_dir=up":              "Invalid sort direction: up. Acceptable values are 'asc' or 'desc'",
+		"/testhost?fields=nonsense": `Field(s) "nonsense" are not valid`,
+	} {
+		require.Equal(t, fault, old.do("GET", "/v1/conductors"+query, "latest", "").fault(), query)
 	}
 	require.Equal(t, "b", s.do("GET", "/v1/conductors/c", "latest", "").must(http.StatusOK)["conductor_group"])
 }

@@ -255,11 +255,11 @@ func TestAParentThatIsNoTextIsRefusedBeforeTheSchemaIs(t *testing.T) {
 	}
 }
 
-// 2026.1 has schemas for the queries and bodies of allocations, BIOS settings and firmware, and 2026.2 for most
-// resources.
+// 2025.2 has schemas for the queries and bodies of allocations, BIOS settings and firmware, 2026.1 for inspection rules,
+// and 2026.2 for most resources.
 func TestTheSchemasOf20261(t *testing.T) {
 	t.Parallel()
-	s, old := start(t, states.Gazpacho, api.Config{}), start(t, states.Flamingo, api.Config{})
+	s, old := start(t, states.Flamingo, api.Config{}), start(t, states.Epoxy, api.Config{})
 	for _, s := range []*server{s, old} {
 		s.have(&conductor.Node{Name: "n", ProvisionState: states.Active})
 	}
@@ -267,6 +267,13 @@ func TestTheSchemasOf20261(t *testing.T) {
 	for _, c := range []struct{ method, path, version, body, want, before string }{
 		{"GET", "allocations?sort_dir=x", "latest", "", "Schema error: 'x' is not one of ['asc', 'desc']",
 			"Invalid sort direction: x. Acceptable values are 'asc' or 'desc'"},
+		{"GET", "allocations/a%20b", "latest", "", "Expected a logical name or UUID but received a b.",
+			"Expected UUID or name for allocation_ident: a b"},
+		{"DELETE", "allocations/a%20b", "latest", "", "Expected a logical name or UUID but received a b.",
+			"Expected UUID or name for allocation_ident: a b"},
+		{"GET", "nodes/n/firmware?detail=x", "latest", "", "Schema error: 'x' is not of type 'boolean'",
+			"Invalid detail: Unrecognized value 'x', acceptable values are: " +
+				"'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"},
 		{"GET", "allocations/" + absentUUID + "?fields=x", "1.20", "", "The API version does not allow allocations",
 			"The API version does not allow allocations"},
 		{"PATCH", "allocations/" + absentUUID, "latest", extra,
@@ -285,5 +292,56 @@ func TestTheSchemasOf20261(t *testing.T) {
 	for _, path := range []string{"firmware?fields=x", "firmware?detail=true", "bios?fields=x"} {
 		require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/"+path, "latest", "").status, path)
 		require.Equal(t, http.StatusOK, old.do("GET", "/v1/nodes/n/"+path, "latest", "").status, path)
+	}
+}
+
+// Of several wrong parameters, the schema of a query names the first by its name. The handler converts numbers,
+// booleans and lists before.
+func TestTheSchemaOfAQueryChecksItsTypes(t *testing.T) {
+	t.Parallel()
+	const (
+		noUUID  = "Schema error: 'x' is not a 'uuid'"
+		noMAC   = "Schema error: 'x' is not a 'mac-address'"
+		noWord  = "Schema error: 'up' is not one of ['asc', 'desc']"
+		noIdent = "Schema error: 'a b' is not valid under any of the given schemas. Possible root cause: 'a b' is not a 'uuid'"
+		names   = "'candidate_nodes', 'created_at', 'extra', 'last_error', 'links', 'name', 'node_uuid', 'resource_class', " +
+			"'state', 'traits', 'updated_at', 'uuid'"
+	)
+	for _, c := range []struct {
+		since                       states.Series
+		path, version, want, before string
+	}{
+		{states.Hibiscus, "portgroups?address=x&marker=x", "latest", noMAC, "Expected valid MAC address for address: x"},
+		{states.Hibiscus, "portgroups?node=a%20b&marker=x&sort_dir=up", "latest", noUUID, "Expected UUID or name for node: a b"},
+		{states.Hibiscus, "portgroups?node=a%20b&sort_dir=up", "latest", noIdent, "Expected UUID or name for node: a b"},
+		{states.Hibiscus, "portgroups?address=x&limit=y", "latest", "Expected an integer for limit: y",
+			"Expected valid MAC address for address: x"},
+		{states.Hibiscus, "portgroups?sort_key=a&sort_key=b&sort_dir=up", "latest", noWord, "Expected string for sort_key: ['a', 'b']"},
+		{states.Hibiscus, "portgroups/detail?sort_dir=up&marker=x", "latest", noUUID, "Expected UUID for marker: x"},
+		{states.Hibiscus, "portgroups?marker=x", "1.22", "The API is not supported for this version", "Expected UUID for marker: x"},
+		{states.Flamingo, "allocations?node=a%20b&marker=x", "latest", noUUID, "Expected UUID or name for node: a b"},
+		{states.Flamingo, "allocations?state=a&state=b&sort_dir=up", "latest", noWord, "Expected string for state: ['a', 'b']"},
+		{states.Flamingo, "allocations?fields=x", "latest", "Schema error: 'x' is not one of [" + names + ", 'owner']", ""},
+		{states.Flamingo, "allocations?fields=x", "1.59", "Schema error: 'x' is not one of [" + names + "]", ""},
+		{states.Gazpacho, "inspection_rules?marker=", "latest", "", "Expected name for marker: "},
+		{states.Gazpacho, "inspection_rules?marker=a%20b", "latest", "Rule a b could not be found.", "Expected name for marker: a b"},
+		{states.Gazpacho, "inspection_rules?phase=a&phase=b", "latest", "Schema error: ['a', 'b'] is not of type 'string'", ""},
+		{states.Gazpacho, "inspection_rules/x", "latest", noUUID, "Expected UUID for inspection_rule_uuid: x"},
+	} {
+		for series, want := range map[states.Series]string{c.since: c.want, c.since - 1: c.before} {
+			if strings.HasPrefix(c.path, "inspection_rules") && series < states.Flamingo {
+				continue
+			}
+			answer := start(t, series, api.Config{}).do("GET", "/v1/"+c.path, c.version, "")
+			if want == "" {
+				require.Equal(t, http.StatusOK, answer.status, "%v: %s", series, c.path)
+				continue
+			}
+			require.Equal(t, want, answer.fault(), "%v: %s", series, c.path)
+		}
+	}
+	for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
+		s := start(t, series, api.Config{})
+		require.Equal(t, "Expected an integer for limit: x", s.do("GET", "/v1/allocations?limit=x", "1.51", "").fault(), "before the version")
 	}
 }

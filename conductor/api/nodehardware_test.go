@@ -16,7 +16,7 @@ import (
 )
 
 func TestBIOSSettings(t *testing.T) {
-	s := start(t, states.Flamingo, api.Config{})
+	s := start(t, states.Epoxy, api.Config{})
 	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
 		Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable,
 		BIOSSettings: []conductor.BIOSSetting{

@@ -14,9 +14,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestTheBodiesOfAllocationsHaveASchemaSince20261(t *testing.T) {
+func TestTheBodiesOfAllocationsHaveASchemaSince20252(t *testing.T) {
 	t.Parallel()
-	s, old := start(t, states.Gazpacho, api.Config{}), start(t, states.Flamingo, api.Config{})
+	s, old := start(t, states.Flamingo, api.Config{}), start(t, states.Epoxy, api.Config{})
 	const (
 		noClass = "The resource_class field is mandatory when not backfilling"
 		absent  = "Allocation " + absentUUID + " could not be found."
@@ -66,6 +66,10 @@ func TestTheBodiesOfAllocationsHaveASchemaSince20261(t *testing.T) {
 		require.Equal(t, c.want, s.do(c.method, path, c.version, c.body).fault(), c.body)
 		require.Equal(t, c.before, old.do(c.method, path, c.version, c.body).fault(), c.body)
 	}
+	const noUUID = `{"uuid": "", "resource_class": "r"}`
+	require.Equal(t, "Expected UUID for uuid: ", old.do("POST", "/v1/allocations", "latest", noUUID).fault())
+	require.Len(t, s.do("POST", "/v1/allocations", "latest", noUUID).must(http.StatusCreated)["uuid"], len(absentUUID))
+	require.Equal(t, "Expected UUID for uuid: x", s.do("POST", "/v1/allocations", "latest", `{"uuid": "x", "resource_class": "r"}`).fault())
 }
 
 func TestTheBodyOfEventsHasASchemaSince20262(t *testing.T) {

@@ -75,11 +75,11 @@ func checkHost(series states.Series, argument, host string) error {
 	case strings.Count(host, ":") > 1: // an address of version 6
 		name, hasPort = host, false
 	}
-	if name == "" {
-		return fault.Invalid("Missing host in %s", argument)
-	}
 	if _, err := strconv.Atoi(port); hasPort && err != nil {
 		return fault.Invalid("%s: invalid literal for int() with base 10: '%s'", argument, fault.Show(port))
+	}
+	if name == "" {
+		return fault.Invalid("Missing host in %s", argument)
 	}
 	return nil
 }
@@ -97,34 +97,50 @@ func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields 
 	w.Close()
 }
 
-// checkConductorFields refuses fields that a conductor does not have.
-func checkConductorFields(fields rest.FieldSet) error {
+// knownConductorFields returns the names of all fields and of the links, sorted.
+func knownConductorFields() []string {
 	known := []string{"links"}
 	for _, f := range conductorFields {
 		known = append(known, f.name)
 	}
+	slices.Sort(known)
+	return known
+}
+
+// inSchema refuses fields and a direction that the schema of the query does not have, since 2026.2.
+//
+// Source: ironic/api/schemas/v1/conductor.py.
+func inSchema(r *rest.Request, fields rest.FieldSet, direction string) error {
+	if r.Series < states.Hibiscus {
+		return nil
+	}
+	return cmp.Or(fault.OneOf(knownConductorFields(), fields...), fault.OneOf([]string{"asc", "desc"}, direction))
+}
+
+// checkConductorFields refuses fields that a conductor does not have.
+func checkConductorFields(fields rest.FieldSet) error {
+	known := knownConductorFields()
 	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return slices.Contains(known, name) }))
 }
 
 // listConductors answers GET /v1/conductors.
 func listConductors(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
-	marker := (*rest.Args).Name
+	marker := a.Name
 	if r.Series >= states.Caracal {
-		marker = (*rest.Args).Text
+		marker = a.Text
 	}
-	p, fields, detail := a.Page(marker), rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	fields, unfit := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
-	err := cmp.Or(r.CheckArgs(a), unfit, p.Check(r))
-	if err == nil && p.Marker != "" {
-		err = checkHost(r.Series, "marker", p.Marker)
+	if host := marker("marker"); a.Has("marker") && a.Err == nil {
+		a.Err = checkHost(r.Series, "marker", host)
 	}
-	if err != nil {
+	p, fields, detail := a.Page(), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	shown, unfit := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
+	if err := cmp.Or(r.CheckArgs(a), inSchema(r, fields, p.Direction), unfit, p.Check(r)); err != nil {
 		return rest.Answer{}, err
 	}
 	members, err := conductorsOn(p, r)
 	if err == nil && len(members) > 0 {
-		err = checkConductorFields(fields)
+		err = checkConductorFields(shown)
 	}
 	if err != nil {
 		return rest.Answer{}, err
@@ -132,7 +148,7 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("conductors").OpenList()
 		for _, m := range members {
-			writeConductor(r, w, m, fields)
+			writeConductor(r, w, m, shown)
 		}
 		w.CloseList()
 		if len(members) > 0 {
@@ -141,7 +157,7 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 				parameters = append(parameters, "detail="+fault.Repr(*detail))
 			}
 			last := members[len(members)-1].Hostname
-			p.WriteNext(w, r, rest.Next{Path: "conductors", Fields: fields, Parameters: parameters, Count: len(members), Last: last})
+			p.WriteNext(w, r, rest.Next{Path: "conductors", Fields: shown, Parameters: parameters, Count: len(members), Last: last})
 		}
 	}), nil
 }
@@ -173,7 +189,7 @@ func showConductor(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	fields := rest.FieldSet(a.List("fields"))
-	if err := r.CheckArgs(a); err != nil {
+	if err := cmp.Or(r.CheckArgs(a), inSchema(r, fields, "asc")); err != nil {
 		return rest.Answer{}, err
 	}
 	members, err := r.Conductor.Members()

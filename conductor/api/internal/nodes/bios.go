@@ -26,7 +26,7 @@ var biosFields = []string{
 func listBIOS(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if a.Err == nil && r.Series >= states.Gazpacho {
+	if a.Err == nil && r.Series >= states.Flamingo {
 		if err := biosQueryInSchema(r, fields); err != nil {
 			return rest.Answer{}, err
 		}

@@ -22,11 +22,11 @@ var firmwareFields = []string{"component", "initial_version", "current_version",
 // the times.
 func listFirmware(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
-	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if a.Err == nil && detail != nil && r.Series >= states.Gazpacho { // the schema takes no text, and a query has nothing else
-		return rest.Answer{}, fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(r.Query.Get("detail")))
-	}
-	if a.Err == nil && r.Series >= states.Gazpacho {
+	fields := rest.FieldSet(a.List("fields"))
+	if a.Err == nil && r.Series >= states.Flamingo {
+		if a.Has("detail") { // the schema takes no text, and a query has nothing else
+			return rest.Answer{}, fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(a.Values["detail"]))
+		}
 		known := slices.Concat([]string{"created_at", "updated_at"}, firmwareFields[:4])
 		if r.Highest >= since.FirmwareIdentity {
 			known = append(known, firmwareFields[4:]...)
@@ -35,6 +35,7 @@ func listFirmware(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
+	detail := a.Boolean("detail")
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err

@@ -69,7 +69,8 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 		names = append(names, "sort_key", "sort_dir")
 	}
 	a := r.QueryArgs(names...)
-	p, detail := a.Page((*rest.Args).UUID), a.Boolean("detail")
+	a.UUID("marker")
+	p, detail := a.Page(), a.Boolean("detail")
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err

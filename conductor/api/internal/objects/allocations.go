@@ -22,7 +22,7 @@ import (
 // Allocations returns the controller of /v1/allocations.
 func Allocations(s *rest.Service) *rest.Controller {
 	c := allocationResource.controller(s)
-	if s.Series < states.Gazpacho {
+	if s.Series < states.Flamingo {
 		c.Admit = rest.RefuseBefore(since.Allocations, "allocations", true)
 		return c
 	}
@@ -43,13 +43,14 @@ func Allocations(s *rest.Service) *rest.Controller {
 var allocationResource = complete(resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	schemas: schemaRules{
-		since:          states.Gazpacho,
-		queryLast:      states.Gazpacho,
+		since:          states.Flamingo,
+		queryLast:      states.Flamingo,
+		queryTypes:     true,
 		oneFault:       func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
 		queryByVersion: true,
 	},
 	fields: []field{
-		uuidField,
+		{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toAllocationUUID},
 		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: candidates},
 		extraField,
 		{name: "last_error", flags: readOnly},
@@ -70,6 +71,7 @@ var allocationResource = complete(resource{
 		list: []listCheck{
 			listFieldsAllowed, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
+		get: []check{allocationIdentValid, recordExists, fieldsAllowed, fieldsExist},
 		post: []check{
 			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion, nameValid, nodeBackfilled, classGiven, candidatesExist,
 		},
@@ -77,10 +79,19 @@ var allocationResource = complete(resource{
 			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsInVersion,
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
+		delete: []check{allocationIdentValid, recordExists},
 	},
 	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
 	flags:    uuidFirst,
 })
+
+// toAllocationUUID is toUUID, but since 2025.2 an empty text stands for none. Ironic stores any other text since then.
+func toAllocationUUID(r *rest.Request, name string, v any) (any, error) {
+	if v == "" && r.Series >= states.Flamingo {
+		return nil, nil
+	}
+	return toUUID(r, name, v)
+}
 
 // patchInVersion refuses a PATCH with a version that does not have it.
 func patchInVersion(q *request) error {
@@ -96,6 +107,14 @@ func logicalIdent(q *request) error {
 	return rest.CheckLogicalIdent(q.r.Param(0))
 }
 
+// allocationIdentValid is identValid, and since 2025.2 logicalIdent: the schemas permit any text.
+func allocationIdentValid(q *request) error {
+	if q.hasSchemas(q.r.Service) {
+		return logicalIdent(q)
+	}
+	return identValid(q)
+}
+
 // listOf returns the schema of a list of items, or null.
 func listOf(items *schema.Schema) func(*rest.Request) *schema.Schema {
 	return func(*rest.Request) *schema.Schema {
@@ -107,20 +126,14 @@ func listOf(items *schema.Schema) func(*rest.Request) *schema.Schema {
 //
 // Source: uuid_or_name in ironic/api/schemas/common/request_types.py.
 func candidates(r *rest.Request) *schema.Schema {
-	if r.Series >= states.Gazpacho {
+	if r.Series >= states.Flamingo {
 		return listOf(uuidOrName)(r)
 	}
 	return listOf(schema.Text)(r)
 }
 
-// uuidOrName accepts a UUID or a name. The fault of a text that is neither says that it is not a UUID.
-var uuidOrName = &schema.Schema{AnyOf: []*schema.Schema{
-	{Types: schema.TextType, Format: &schema.Format{Name: "uuid", Is: rest.IsUUID}},
-	{Types: schema.TextType, Format: &schema.Format{Name: "name", Is: rest.IsName}},
-}}
-
 // ofAllocatedNode filters allocations by node.
-var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
+var ofAllocatedNode = filter{name: "node", kind: identKind, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 	n, err := r.FindNode(a.Ident("node"))
 	if err != nil {
 		return fault.As400(err)
@@ -131,7 +144,7 @@ var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(r *r
 
 // ownedBy filters allocations by owner.
 var ownedBy = filter{
-	name: "owner", since: since.AllocationOwner, old: fault.NotAcceptable, decode: decodeText, apply: byText("owner").apply,
+	name: "owner", since: since.AllocationOwner, old: fault.NotAcceptable, kind: textKind, apply: byText("owner").apply,
 }
 
 // nodeBackfilled completes an allocation for a node that already has an instance.

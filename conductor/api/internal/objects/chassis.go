@@ -34,7 +34,7 @@ var chassisResource = complete(resource{
 	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
 	orders: orders{
 		get:    []check{identValid, fieldsAllowed, recordExists, fieldsExist},
-		patch:  []check{patchDecodes, chassisIdentInSchema, fieldsPatchable, fieldsInVersion, recordExists},
+		patch:  []check{patchDecodes, uuidInSchema, fieldsPatchable, fieldsInVersion, recordExists},
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
@@ -45,14 +45,6 @@ var chassisResource = complete(resource{
 func CheckChassis(r *rest.Request, uuid string) error {
 	_, err := chassisResource.find(r, uuid)
 	return err
-}
-
-// chassisIdentInSchema refuses a patch of a chassis by anything but its UUID, if the series has a schema for the path.
-func chassisIdentInSchema(q *request) error {
-	if ident := q.r.Param(0); q.hasSchemas(q.r.Service) && !rest.IsUUID(ident) {
-		return fault.Invalid("Schema error: %s is not a 'uuid'", fault.Repr(ident))
-	}
-	return nil
 }
 
 // chassisUUIDKept refuses a patch of the UUID of a chassis.

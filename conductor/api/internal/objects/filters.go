@@ -29,8 +29,8 @@ type filter struct {
 	unchecked bool
 	// flag shows the value true as NAME=True in the link to the next page, before all other filters.
 	flag bool
-	// decode checks the type of the parameter.
-	decode func(a *rest.Args, name string)
+	// kind is the type of the parameter; the zero value stands for one that is checked when the filter is applied.
+	kind kind
 	// valid refuses a wrong value, before any filter is applied.
 	valid func(r *rest.Request, a *rest.Args)
 	// apply excludes the records that do not pass the filter.
@@ -39,7 +39,7 @@ type filter struct {
 
 // byNode filters records by node.
 func byNode(name string) filter {
-	f := filter{name: name, group: "node", decode: decodeIdent, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
+	f := filter{name: name, group: "node", kind: identKind, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		ident := a.Ident(name)
 		if !rest.IsUUID(ident) && r.Version < since.Names {
 			return fault.NotAcceptable
@@ -52,14 +52,14 @@ func byNode(name string) filter {
 		return nil
 	}}
 	if name == "node_uuid" {
-		f.decode = func(a *rest.Args, name string) { a.UUID(name) }
+		f.kind = uuidKind
 	}
 	return f
 }
 
 // byNodeShard filters records by the shards of their nodes.
 func byNodeShard(since states.APIVersion) filter {
-	return filter{name: "shard", since: since, group: "shard", decode: decodeList,
+	return filter{name: "shard", since: since, group: "shard", kind: listKind,
 		apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 			shards := a.List("shard")
 			return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(shards, n.Shard) })
@@ -68,7 +68,7 @@ func byNodeShard(since states.APIVersion) filter {
 
 // byConductorGroups filters records by the conductor groups of their nodes.
 var byConductorGroups = filter{
-	name: "conductor_groups", since: since.ConductorGroupFilter, anyVersion: true, decode: decodeList,
+	name: "conductor_groups", since: since.ConductorGroupFilter, anyVersion: true, kind: listKind,
 	apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		groups := a.List("conductor_groups")
 		if len(groups) == 0 {
@@ -80,7 +80,7 @@ var byConductorGroups = filter{
 
 // byText filters records by the value of a string field.
 func byText(name string) filter {
-	return filter{name: name, decode: decodeText, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
+	return filter{name: name, kind: textKind, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		want := a.Text(name)
 		s.where(func(o record) bool { return stored(o, name) == want })
 		return nil
@@ -89,7 +89,7 @@ func byText(name string) filter {
 
 // byAddress filters records by MAC address.
 var byAddress = filter{
-	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.MAC(name) },
+	name: "address", group: "address", kind: macKind,
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		address := a.MAC("address")
 		s.where(func(o record) bool { return stored(o, "address") == address })
@@ -99,14 +99,14 @@ var byAddress = filter{
 }
 
 // ignoredProject is a parameter that Ironic accepts and ignores.
-var ignoredProject = filter{name: "project", decode: anyType, apply: ignore}
+var ignoredProject = filter{name: "project", kind: unknownKind, apply: ignore}
 
 // publicOnly excludes all runbooks but the public ones if it is true, as in Ironic, which takes the boolean for a
 // project.
 //
 // Source: get_all in ironic/api/controllers/v1/runbook.py.
 var publicOnly = filter{
-	name: "project", decode: func(a *rest.Args, name string) { a.Boolean(name) },
+	name: "project", kind: booleanKind,
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		if project := a.Boolean("project"); project != nil && *project {
 			s.where(func(o record) bool { return o.(*conductor.Runbook).Public })
@@ -115,20 +115,18 @@ var publicOnly = filter{
 	},
 }
 
-// complete fills in the defaults of a list: its marker, the order of the checks, and the decoders of its parameters.
+// complete fills in the defaults of a list: its marker, the order of the checks, and the types of its parameters.
 func (l *listRules) complete() {
-	if l.marker == nil {
-		l.marker = (*rest.Args).UUID
+	if l.marker.decode == nil {
+		l.marker = uuidKind
 	}
 	l.unchecked = map[string]bool{}
-	l.decoders = map[string]func(*rest.Args, string){
-		"marker":   func(a *rest.Args, name string) { l.marker(a, name) },
-		"limit":    func(a *rest.Args, name string) { a.Integer(name) },
-		"sort_key": decodeText, "sort_dir": decodeText, "fields": decodeList, "detail": decodeBoolean,
+	l.kinds = map[string]kind{
+		"marker": l.marker, "limit": integerKind, "sort_key": textKind, "sort_dir": directionKind, "fields": listKind, "detail": booleanKind,
 	}
 	var first, last []string
 	for _, f := range l.filters {
-		l.decoders[f.name], l.unchecked[f.name] = f.decode, f.unchecked
+		l.kinds[f.name], l.unchecked[f.name] = f.kind, f.unchecked
 		if l.first == nil || slices.Contains(l.first, f.name) {
 			first = append(first, f.name)
 		} else {
@@ -140,10 +138,4 @@ func (l *listRules) complete() {
 	}
 }
 
-func anyType(*rest.Args, string) {}
-
 func ignore(*rest.Request, *rest.Args, *selection) error { return nil }
-
-func decodeIdent(a *rest.Args, name string) { a.Ident(name) }
-func decodeText(a *rest.Args, name string)  { a.Text(name) }
-func decodeList(a *rest.Args, name string)  { a.List(name) }

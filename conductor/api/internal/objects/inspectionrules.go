@@ -42,9 +42,10 @@ var inspectionRuleResource = complete(resource{
 	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
 	linked: "inspection",
 	schemas: schemaRules{
-		since:     states.Hibiscus,
-		queryLast: states.Gazpacho,
-		anyFields: true,
+		since:      states.Gazpacho,
+		queryLast:  states.Gazpacho,
+		queryTypes: true,
+		anyFields:  true,
 		oneFault: func(_ *resource, r *rest.Request) bool {
 			return r.Method == http.MethodPost && r.Series >= states.Gazpacho
 		},
@@ -62,14 +63,16 @@ var inspectionRuleResource = complete(resource{
 		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownActions},
 	},
 	list: listRules{
-		defaults: []string{"uuid", "priority", "phase", "description"}, detailSince: since.Detail, marker: (*rest.Args).Name,
+		defaults: []string{"uuid", "priority", "phase", "description"}, detailSince: since.Detail, marker: nameKind,
 		filters: []filter{ignoredPhase},
 	},
 	orders: orders{
 		list:   []listCheck{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		get:    []check{uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
 		post:   []check{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
 		patch:  []check{identValid, patchDecodes, patchNotNull, recordExists},
 		update: []check{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
+		delete: []check{uuidInSchema, identValid, recordExists},
 	},
 })
 
@@ -77,7 +80,7 @@ var inspectionRuleResource = complete(resource{
 const mainPhase = "main"
 
 // ignoredPhase is a parameter that Ironic accepts and ignores.
-var ignoredPhase = filter{name: "phase", decode: anyType, apply: ignore}
+var ignoredPhase = filter{name: "phase", kind: kind{unknownKind.decode, schema.Text}, apply: ignore}
 
 // conditionsSchema is the schema of the conditions of a rule.
 //

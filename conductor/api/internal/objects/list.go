@@ -44,9 +44,6 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := listQueryInSchema(q); err != nil {
-		return rest.Answer{}, err
-	}
 	order := l.orders.list
 	if l.details && l.orders.details != nil {
 		order = l.orders.details
@@ -81,30 +78,23 @@ func (l listing) decode(r *rest.Request) *listRequest {
 		}
 	}
 	a := r.QueryArgs(names...)
-	if a.Err == nil && l.hasSchemas(r.Service) {
-		a.Err = r.CheckArgs(nil)
-	}
 	twice := false
 	if l.parent != nil && l.parent.filter != "" && len(r.Params) > 0 {
 		twice = a.Has(l.parent.filter)
 		a.Values[l.parent.filter] = r.Param(0)
 	}
-	l.checkTypes(a)
+	for _, name := range l.list.types {
+		if k := l.list.kinds[name]; !(l.details && l.list.unchecked[name]) && (k.schema == converted || !l.typesInSchema(r.Service)) {
+			k.decode(a, name)
+		}
+	}
 	if twice {
 		a.Fail("The path and the query both have the argument %s", l.parent.filter)
 	}
-	return &listRequest{
-		listing: l, r: r, args: a, page: a.Page(l.list.marker), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail"),
+	if a.Err == nil && l.hasSchemas(r.Service) {
+		a.Err = cmp.Or(r.CheckArgs(nil), l.queryInSchema(r, a))
 	}
-}
-
-// checkTypes checks the types of the parameters in the order of the resource.
-func (l listing) checkTypes(a *rest.Args) {
-	for _, name := range l.list.types {
-		if !l.details || !l.list.unchecked[name] {
-			l.list.decoders[name](a, name)
-		}
-	}
+	return &listRequest{listing: l, r: r, args: a, page: a.Page(), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail")}
 }
 
 // parentExists selects the records below the parent in the path. It refuses an unknown parent.

@@ -61,31 +61,31 @@ var nodeFilters = []filter{
 		return func(n *node) bool { return rest.ListHas(shards, n.Shard) }
 	})},
 	{
-		name: "sharded", since: since.Shards, late: true, decode: decodeBoolean,
+		name: "sharded", since: since.Shards, late: true, kind: booleanKind,
 		apply: byBoolean("sharded", func(n *node) bool { return stored(n, "shard") != nil }),
 	},
 	{
 		name: "instance_name", since: since.InstanceName, apply: byText("instance_name").apply,
 		old: &fault.Fault{Status: http.StatusNotAcceptable, Text: "instance_name is not acceptable in this API version"},
 	},
-	{name: "include_children", since: since.Children, unchecked: true, decode: decodeBoolean, apply: ignore}, // see [childrenChosen]
+	{name: "include_children", since: since.Children, unchecked: true, kind: booleanKind, apply: ignore}, // see [childrenChosen]
 	{name: "parent_node", since: since.Children, unchecked: true, apply: ignore},
-	{name: "chassis_uuid", decode: decodeUUID, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
+	{name: "chassis_uuid", kind: uuidKind, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		chassis := a.UUID("chassis_uuid")
 		s.where(func(o record) bool { return o.(*node).ChassisUUID == chassis })
 		return CheckChassis(r, chassis)
 	}},
-	{name: "instance_uuid", decode: decodeUUID, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
+	{name: "instance_uuid", kind: uuidKind, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		instance := a.UUID("instance_uuid")
 		s.last = true
 		s.where(func(o record) bool { return o.(*node).InstanceUUID == instance })
 		return nil
 	}},
-	{name: "associated", flag: true, decode: decodeBoolean, apply: byBoolean("associated", func(n *node) bool {
+	{name: "associated", flag: true, kind: booleanKind, apply: byBoolean("associated", func(n *node) bool {
 		return n.InstanceUUID != ""
 	})},
-	{name: "maintenance", flag: true, decode: decodeBoolean, apply: byBoolean("maintenance", func(n *node) bool { return n.Maintenance })},
-	{name: "retired", flag: true, decode: decodeBoolean, apply: byBoolean("retired", func(n *node) bool { return n.Retired })},
+	{name: "maintenance", flag: true, kind: booleanKind, apply: byBoolean("maintenance", func(n *node) bool { return n.Maintenance })},
+	{name: "retired", flag: true, kind: booleanKind, apply: byBoolean("retired", func(n *node) bool { return n.Retired })},
 	{name: "project", apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
 		project := a.Text("project")
 		return func(n *node) bool { return stored(n, "owner") == project || stored(n, "lessee") == project }
@@ -126,9 +126,6 @@ func byBoolean(name string, of func(*node) bool) func(*rest.Request, *rest.Args,
 		return func(n *node) bool { return want == nil || of(n) == *want }
 	})
 }
-
-func decodeBoolean(a *rest.Args, name string) { a.Boolean(name) }
-func decodeUUID(a *rest.Args, name string)    { a.UUID(name) }
 
 // faults are the faults of a node. Source: ironic/common/faults.py.
 var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}

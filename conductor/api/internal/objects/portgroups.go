@@ -33,7 +33,7 @@ func PortGroups(s *rest.Service) *rest.Controller {
 
 var portGroupResource = complete(resource{
 	of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
-	schemas: schemaRules{since: states.Hibiscus},
+	schemas: schemaRules{since: states.Hibiscus, queryTypes: true},
 	fields: []field{
 		uuidField,
 		{name: "address", types: schema.TextOrNull, convert: toMAC},

@@ -114,7 +114,7 @@ func conductorGroupsAlone(q *listRequest) error {
 
 // byPortGroup filters ports by port group.
 var byPortGroup = filter{
-	name: "portgroup", since: since.PortGroupsBelow, group: "portgroup", old: fault.NotAcceptable, decode: decodeIdent,
+	name: "portgroup", since: since.PortGroupsBelow, group: "portgroup", old: fault.NotAcceptable, kind: identKind,
 	apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		return selectPortGroup(r, a.Ident("portgroup"), s)
 	},
@@ -124,7 +124,7 @@ var byPortGroup = filter{
 //
 // Source: add_port_filter_description_contains in ironic/db/sqlalchemy/api.py.
 var byDescription = filter{
-	name: "description_contains", since: since.PortDescription, anyVersion: true, decode: decodeText,
+	name: "description_contains", since: since.PortDescription, anyVersion: true, kind: textKind,
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		if part := a.Text("description_contains"); part != "" && !s.one {
 			s.where(contains("description", part))

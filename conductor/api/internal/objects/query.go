@@ -3,10 +3,13 @@
 package objects
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -24,47 +27,93 @@ func (x *resource) checksQueryLast(s *rest.Service) bool {
 	return x.schemas.queryLast != states.NoSeries && s.Series >= x.schemas.queryLast
 }
 
-// directions are the orders of a list.
-var directions = []string{"asc", "desc"}
+// typesInSchema reports whether the schema of a list's query checks the types of its parameters.
+func (x *resource) typesInSchema(s *rest.Service) bool {
+	return x.schemas.queryTypes && x.hasSchemas(s)
+}
 
-// queryInSchema refuses an unknown order of a list, and fields that the resource does not have, if the series has a
-// schema for them. order is nil if the query has none.
-func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.FieldSet) error {
-	if !x.hasSchemas(r.Service) {
-		return nil
+// kind is the type of a query parameter.
+type kind struct {
+	// decode refuses a value that is not of the type.
+	decode func(a *rest.Args, name string)
+	// schema does the same in series with schemas: converted for a value that decode has converted before, and nil if the
+	// schemas do not know the parameter.
+	schema *schema.Schema
+}
+
+var converted = &schema.Schema{}
+
+// The types of query parameters.
+var (
+	textKind      = kind{func(a *rest.Args, name string) { a.Text(name) }, schema.Text}
+	nameKind      = kind{func(a *rest.Args, name string) { a.Name(name) }, schema.Text}
+	uuidKind      = kind{func(a *rest.Args, name string) { a.UUID(name) }, formatted("uuid", rest.IsUUID)}
+	identKind     = kind{func(a *rest.Args, name string) { a.Ident(name) }, uuidOrName}
+	macKind       = kind{func(a *rest.Args, name string) { a.MAC(name) }, formatted("mac-address", rest.IsMAC)}
+	directionKind = kind{textKind.decode, &schema.Schema{Types: schema.TextType, Enum: []string{"asc", "desc"}}}
+	listKind      = kind{func(a *rest.Args, name string) { a.List(name) }, converted}
+	booleanKind   = kind{func(a *rest.Args, name string) { a.Boolean(name) }, converted}
+	integerKind   = kind{func(a *rest.Args, name string) { a.Integer(name) }, converted}
+	unknownKind   = kind{decode: func(*rest.Args, string) {}}
+)
+
+// formatted is the schema of a text in a format.
+func formatted(name string, is func(string) bool) *schema.Schema {
+	return &schema.Schema{Types: schema.TextType, Format: &schema.Format{Name: name, Is: is}}
+}
+
+// uuidOrName accepts a UUID or a name. The fault of a text that is neither says that it is not a UUID.
+var uuidOrName = &schema.Schema{AnyOf: []*schema.Schema{uuidKind.schema, formatted("name", rest.IsName)}}
+
+// queryInSchema refuses a query that does not satisfy the schema of a series that has one. Of several faults it tells
+// the one of the parameter that is first by its name.
+func (x *resource) queryInSchema(r *rest.Request, a *rest.Args) error {
+	query := maps.Clone(a.Values)
+	if fields := a.List("fields"); fields != nil {
+		items := make([]any, len(fields))
+		for i, name := range fields {
+			items[i] = name
+		}
+		query["fields"] = items
 	}
-	known := []string{"created_at", "links", "updated_at", "uuid"}
-	for _, f := range x.fields {
-		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.schemas.queryByVersion || f.since <= r.Version) {
-			known = append(known, f.name)
+	valid := &schema.Schema{Closed: true, First: true, Properties: []schema.Property{{Name: "fields", Schema: x.fieldsSchema(r)}}}
+	for name, k := range x.list.kinds {
+		if name != "fields" && k.schema != nil {
+			valid.Properties = append(valid.Properties, schema.Property{Name: name, Schema: k.schema})
 		}
 	}
-	known = append(known, x.schemas.queryFields...)
+	slices.SortFunc(valid.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
+	return valid.Validate("", query)
+}
+
+// fieldsSchema returns the schema of the fields that a query chooses. The fields of a version follow the others.
+func (x *resource) fieldsSchema(r *rest.Request) *schema.Schema {
+	if x.schemas.anyFields {
+		return converted
+	}
+	known, later := append([]string{"created_at", "links", "updated_at", "uuid"}, x.schemas.queryFields...), []string(nil)
+	for _, f := range x.fields {
+		switch {
+		case f.name == "uuid" || f.is(hidden) || f.since > r.Highest:
+		case !x.schemas.queryByVersion || f.since == 0:
+			known = append(known, f.name)
+		case f.since <= r.Version:
+			later = append(later, f.name)
+		}
+	}
 	for _, link := range x.links {
 		known = append(known, link.name)
 	}
 	slices.Sort(known)
-	if x.schemas.anyFields {
-		fields = nil
-	}
-	if err := fault.OneOf(known, fields...); err != nil || order == nil {
-		return err
-	}
-	return fault.OneOf(directions, *order)
+	return &schema.Schema{Items: &schema.Schema{Enum: append(known, later...)}}
 }
 
-// listQueryInSchema is queryInSchema for a list.
-func listQueryInSchema(q *listRequest) error {
-	for _, name := range q.schemas.unknownArgs {
-		if q.args.Has(name) && q.hasSchemas(q.r.Service) {
-			return fault.Invalid("Schema error: Additional properties are not allowed (%s was unexpected)", fault.Repr(name))
-		}
+// uuidInSchema refuses an identifier in the path that is no UUID, if the series has a schema for it.
+func uuidInSchema(q *request) error {
+	if ident := q.r.Param(0); q.hasSchemas(q.r.Service) && !rest.IsUUID(ident) {
+		return fault.Invalid("Schema error: %s is not a 'uuid'", fault.Repr(ident))
 	}
-	var order *string
-	if q.args.Has("sort_dir") {
-		order = &q.page.Direction
-	}
-	return q.queryInSchema(q.r, order, q.shown)
+	return nil
 }
 
 // patchInSchema refuses the patch of null, if the series has a schema for patches of the resource.

@@ -100,8 +100,9 @@ type schemaRules struct {
 	anyFields bool
 	// queryFields are further fields that only the schema of a query has.
 	queryFields []string
-	// unknownArgs are parameters of a list that the schema of its query does not have.
-	unknownArgs []string
+	// queryTypes makes the schema of a list's query check the types of its parameters, but for numbers, booleans and lists,
+	// which the handler converts. Otherwise the handler checks all types before it.
+	queryTypes bool
 	// queryLast is the first series in which a POST checks the names in the query after the body.
 	queryLast states.Series
 	// oneFault says whether the schema of a body tells the first fault alone.
@@ -150,11 +151,11 @@ type listRules struct {
 	// types are the parameters whose types are checked, in their order; nil stands for first, the parameters of the page,
 	// fields, the other filters and detail. The type of a filter that is not among them is checked when it is applied.
 	types []string
-	// marker reads the marker of a page; nil stands for one that must be a UUID.
-	marker func(a *rest.Args, name string) string
+	// marker is the type of the marker of a page; the zero value stands for a UUID.
+	marker kind
 
-	decoders  map[string]func(a *rest.Args, name string) // check the types of the parameters by their names; set by complete
-	unchecked map[string]bool                            // the names of the filters that are unchecked; set by complete
+	kinds     map[string]kind // the types of the parameters by their names; set by complete
+	unchecked map[string]bool // the names of the filters that are unchecked; set by complete
 }
 
 // field returns the resource's field with a name, or nil.

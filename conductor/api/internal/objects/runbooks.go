@@ -69,7 +69,7 @@ var runbookResource = complete(resource{
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
 		{name: "traits", since: since.RunbookTraits, flags: readOnly | namedEarlier, zero: []any{}},
 	},
-	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: nameKind},
 	// Those of the series before 2026.2.
 	patching: patchRules{
 		fields: []string{"extra", "name", "steps", "description", "public", "owner"}, allSince: states.Hibiscus,

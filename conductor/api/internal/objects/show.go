@@ -21,8 +21,10 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := x.queryInSchema(r, nil, fields); err != nil {
-		return rest.Answer{}, err
+	if x.hasSchemas(r.Service) {
+		if err := x.queryInSchema(r, a); err != nil {
+			return rest.Answer{}, err
+		}
 	}
 	q := &request{resource: x, r: r, shown: fields}
 	if err := runChecks(q, x.orders.get, getOrder); err != nil {

@@ -29,7 +29,7 @@ var templateResource = complete(resource{
 		extraField,
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 	},
-	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: nameKind},
 	orders: orders{
 		list:   []listCheck{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
 		update: []check{patchApplies, templateStepsValid, documentValid, fieldsSet},

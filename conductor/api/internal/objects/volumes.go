@@ -53,7 +53,7 @@ func showVolumes(r *rest.Request) (rest.Answer, error) {
 
 var connectorResource = complete(resource{
 	of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
-	schemas: schemaRules{since: states.Hibiscus, unknownArgs: []string{"project"}},
+	schemas: schemaRules{since: states.Hibiscus},
 	fields: []field{
 		uuidField,
 		{name: "connector_id", types: schema.TextType, flags: required},
@@ -75,7 +75,7 @@ var connectorResource = complete(resource{
 
 var targetResource = complete(resource{
 	of: &conductor.VolumeTarget{}, path: "volume/targets", word: "target", noun: "Volume target", since: since.Volumes,
-	schemas: schemaRules{since: states.Hibiscus, unknownArgs: []string{"project"}},
+	schemas: schemaRules{since: states.Hibiscus},
 	fields: []field{
 		uuidField,
 		{name: "boot_index", types: []string{"integer"}, flags: required, convert: toInteger},

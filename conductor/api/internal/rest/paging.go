@@ -24,9 +24,9 @@ type Page struct {
 // PageArgs are the names of a page's arguments.
 var PageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
 
-// Page decodes the arguments of a page, of which the marker has the given type.
-func (a *Args) Page(marker func(a *Args, name string) string) Page {
-	p := Page{Marker: marker(a, "marker"), SortKey: "id", Direction: "asc"}
+// Page decodes the arguments of a page. The caller checks the type of the marker before.
+func (a *Args) Page() Page {
+	p := Page{Marker: a.Text("marker"), SortKey: "id", Direction: "asc"}
 	if n, ok := a.Integer("limit"); ok {
 		p.limit = &n
 	}

@@ -101,7 +101,7 @@ func TestFieldsOfAList(t *testing.T) {
 func page(t *testing.T, r *Request, values map[string]any) (Page, error) {
 	t.Helper()
 	a := &Args{Values: values}
-	p := a.Page((*Args).Text)
+	p := a.Page()
 	require.NoError(t, a.Err)
 	return p, p.Check(r)
 }
