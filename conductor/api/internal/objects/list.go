@@ -84,7 +84,9 @@ func (l listing) decode(r *rest.Request) *listRequest {
 		a.Values[l.parent.filter] = r.Param(0)
 	}
 	for _, name := range l.list.types {
-		if k := l.list.kinds[name]; !(l.details && l.list.unchecked[name]) && (k.schema == converted || !l.typesInSchema(r.Service)) {
+		k := l.list.kinds[name]
+		inSchema := l.schemas.queryTypes && l.hasSchemas(r.Service) && k.schema != converted
+		if !inSchema && !(l.details && l.list.unchecked[name]) {
 			k.decode(a, name)
 		}
 	}

@@ -27,11 +27,6 @@ func (x *resource) checksQueryLast(s *rest.Service) bool {
 	return x.schemas.queryLast != states.NoSeries && s.Series >= x.schemas.queryLast
 }
 
-// typesInSchema reports whether the schema of a list's query checks the types of its parameters.
-func (x *resource) typesInSchema(s *rest.Service) bool {
-	return x.schemas.queryTypes && x.hasSchemas(s)
-}
-
 // kind is the type of a query parameter.
 type kind struct {
 	// decode refuses a value that is not of the type.

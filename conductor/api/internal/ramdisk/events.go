@@ -12,50 +12,35 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// events are the accepted events of a network service. They have no effect. Source:
-// ironic/api/controllers/v1/event.py.
-var events = []string{"network.bind_port", "network.unbind_port", "network.delete_port"}
+// eventName describes the accepted events of a network service. They have no effect.
+//
+// Source: ironic/api/controllers/v1/event.py.
+var eventName = &schema.Schema{
+	Types: schema.TextType, Enum: []string{"network.bind_port", "network.unbind_port", "network.delete_port"},
+}
 
-// eventsSchema describes the body of a request with events, and eventSchema one of them. Since 2026.2
-// recentEventsSchema describes all.
-var (
-	eventsSchema = &schema.Schema{Types: []string{"object"}, Closed: true, Required: []string{"events"}, Properties: []schema.Property{
-		{Name: "events", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: &schema.Schema{
-			Types: []string{"object"}, Required: []string{"event"},
-			Properties: []schema.Property{{Name: "event", Schema: &schema.Schema{Types: schema.TextType, Enum: events}}},
-		}}},
+// eventsSchema describes the body of a request with events.
+func eventsSchema(event *schema.Schema) *schema.Schema {
+	return &schema.Schema{Types: []string{"object"}, Closed: true, Required: []string{"events"}, Properties: []schema.Property{
+		{Name: "events", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: event}},
 	}}
-	eventSchema = &schema.Schema{
+}
+
+// eventSchema describes an event, whose name, UUIDs and MAC address the schema itself checks since 2026.2.
+func eventSchema(name *schema.Schema, uuid, mac *schema.Format) *schema.Schema {
+	return &schema.Schema{
 		Types: []string{"object"}, Closed: true, Required: []string{"event", "port_id", "mac_address", "status"},
 		Properties: []schema.Property{
-			{Name: "event", Schema: schema.Text},
-			{Name: "port_id", Schema: schema.Text},
-			{Name: "mac_address", Schema: schema.Text},
+			{Name: "event", Schema: name},
+			{Name: "port_id", Schema: &schema.Schema{Types: schema.TextType, Format: uuid}},
+			{Name: "mac_address", Schema: &schema.Schema{Types: schema.TextType, Format: mac}},
 			{Name: "status", Schema: schema.Text},
-			{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
-			{Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
+			{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull, Format: uuid}},
+			{Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull, Format: uuid}},
 			{Name: "binding:vnic_type", Schema: &schema.Schema{Types: schema.TextOrNull}},
 		},
 	}
-	uuidFormat         = &schema.Format{Name: "uuid", Is: rest.IsUUID}
-	macFormat          = &schema.Format{Name: "mac-address", Is: rest.IsMAC}
-	recentEventsSchema = &schema.Schema{
-		Types: []string{"object"}, Closed: true, Required: []string{"events"}, First: true, Recent: true, Properties: []schema.Property{
-			{Name: "events", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: &schema.Schema{
-				Types: []string{"object"}, Closed: true, Required: eventSchema.Required,
-				Properties: []schema.Property{
-					{Name: "event", Schema: &schema.Schema{Types: schema.TextType, Enum: events}},
-					{Name: "port_id", Schema: &schema.Schema{Types: schema.TextType, Format: uuidFormat}},
-					{Name: "mac_address", Schema: &schema.Schema{Types: schema.TextType, Format: macFormat}},
-					{Name: "status", Schema: schema.Text},
-					{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull, Format: uuidFormat}},
-					{Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull, Format: uuidFormat}},
-					{Name: "binding:vnic_type", Schema: &schema.Schema{Types: schema.TextOrNull}},
-				},
-			}}},
-		},
-	}
-)
+}
 
 // Events returns the controller of /v1/events. Before the version with events, the path exists for a POST alone, which
 // is refused after its body has been checked. Since 2026.2 it exists in all versions.
@@ -86,7 +71,9 @@ func receiveBySchema(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if err := recentEventsSchema.Validate("evts", body); err != nil {
+	valid := eventsSchema(eventSchema(eventName, &schema.Format{Name: "uuid", Is: rest.IsUUID}, &schema.Format{Name: "mac-address", Is: rest.IsMAC}))
+	valid.First, valid.Recent = true, true
+	if err := valid.Validate("evts", body); err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.NoContent, r.QueryArgs().Err
@@ -102,13 +89,16 @@ func receive(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckQuery(object); err != nil {
 		return rest.Answer{}, err
 	}
-	all := *eventsSchema
-	all.Recent = r.Series >= states.Gazpacho
-	if err := all.Validate("evts", body); err != nil {
+	valid := eventsSchema(&schema.Schema{
+		Types: []string{"object"}, Required: []string{"event"}, Properties: []schema.Property{{Name: "event", Schema: eventName}},
+	})
+	valid.Recent = r.Series >= states.Gazpacho
+	if err := valid.Validate("evts", body); err != nil {
 		return rest.Answer{}, err
 	}
+	event := eventSchema(schema.Text, nil, nil)
 	for _, item := range object["events"].([]any) {
-		if err := eventSchema.Validate("evts", item); err != nil {
+		if err := event.Validate("evts", item); err != nil {
 			return rest.Answer{}, err
 		}
 		a := &rest.Args{Values: item.(map[string]any)}
