@@ -50,7 +50,7 @@ func (a *agent) writeConfigDrive(ctx context.Context, d disk, drive string) erro
 func (a *agent) configDrive(ctx context.Context, drive string) ([]byte, error) {
 	text, isURL := []byte(drive), strings.HasPrefix(drive, "http://") || strings.HasPrefix(drive, "https://")
 	if isURL {
-		body, err := a.download(ctx, drive, drive)
+		body, err := imageClient{a.machine.http}.download(ctx, drive, drive)
 		if err != nil {
 			return nil, deploymentFailed("Can't download the configdrive content for node %s from '%s'. Reason: %v", a.uuid, drive, err)
 		}

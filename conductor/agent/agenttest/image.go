@@ -93,7 +93,7 @@ func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, dri
 	if err := d.eraseMetadata(); err != nil {
 		return nil, err
 	}
-	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.writer(partition{0, d.size}), nil })
+	err := imageClient{a.machine.http}.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.writer(partition{0, d.size}), nil })
 	if err != nil {
 		return nil, err
 	}
@@ -129,14 +129,17 @@ func invalidImage(format string, args ...any) error {
 	return newFailure("InvalidImage", http.StatusInternalServerError, "The provided image is not valid for use", format, args...)
 }
 
+// imageClient downloads images and their checksums.
+type imageClient struct{ http *http.Client }
+
 // copyImage copies the content of an image to the part of the disk that place returns for its size, and verifies its
 // checksum. A raw image is written while it is downloaded; its size is then unknown, and 0. Any other is downloaded
 // first.
 //
 // Source: _cache_and_write_image and _stream_raw_image_onto_device in ironic_python_agent/extensions/standby.py.
-func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
+func (i imageClient) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
 	if image.Stream && image.DiskFormat == "raw" {
-		return a.fetchImage(ctx, image, func() (io.Writer, error) { return place(0) }, "device "+device, device)
+		return i.fetchImage(ctx, image, func() (io.Writer, error) { return place(0) }, "device "+device, device)
 	}
 	file, err := os.CreateTemp("", "agenttest-*.image")
 	if err != nil {
@@ -144,7 +147,7 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if err := a.fetchImage(ctx, image, func() (io.Writer, error) { return file, nil }, file.Name(), file.Name()); err != nil {
+	if err := i.fetchImage(ctx, image, func() (io.Writer, error) { return file, nil }, file.Name(), file.Name()); err != nil {
 		return err
 	}
 	content, size, err := openImage(file, image.DiskFormat)
@@ -163,12 +166,12 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 
 // fetchImage downloads an image, writes it and verifies its checksum. It calls to once the download has begun.
 // If the write fails, the error contains name; if the verification fails, it contains location.
-func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
-	sum, wanted, err := a.checksum(ctx, image)
+func (i imageClient) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
+	sum, wanted, err := i.checksum(ctx, image)
 	if err != nil {
 		return err
 	}
-	body, err := a.download(ctx, image.URLs[0], image.ID)
+	body, err := i.download(ctx, image.URLs[0], image.ID)
 	if err != nil {
 		return err
 	}
@@ -189,13 +192,13 @@ func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.W
 }
 
 // checksum returns the hash of the algorithm that an image is verified with, and the digest.
-func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
+func (i imageClient) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
 	algorithm, digest := image.Algorithm, image.Hash
 	if algorithm == "" || digest == "" {
 		algorithm, digest = "", image.Checksum
 	}
 	if checksum.IsURL(digest) {
-		if digest, err = a.fetchChecksum(ctx, digest, image); err != nil {
+		if digest, err = i.fetchChecksum(ctx, digest, image); err != nil {
 			return nil, "", err
 		}
 	}
@@ -220,12 +223,12 @@ func downloadFailed(id, format string, args ...any) *failure {
 }
 
 // download requests a file.
-func (a *agent) download(ctx context.Context, address, id string) (io.ReadCloser, error) {
+func (i imageClient) download(ctx context.Context, address, id string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, downloadFailed(id, "%v", err)
 	}
-	response, err := a.machine.http.Do(request)
+	response, err := i.http.Do(request)
 	if err != nil {
 		return nil, downloadFailed(id, "URL: %s; Error: %v", address, err)
 	}
@@ -239,8 +242,8 @@ func (a *agent) download(ctx context.Context, address, id string) (io.ReadCloser
 // fetchChecksum finds the checksum of an image in a file such as SHA256SUMS, or in one that has nothing else.
 //
 // Source: _fetch_checksum in ironic_python_agent/extensions/standby.py.
-func (a *agent) fetchChecksum(ctx context.Context, address string, image imageInfo) (string, error) {
-	body, err := a.download(ctx, address, address)
+func (i imageClient) fetchChecksum(ctx context.Context, address string, image imageInfo) (string, error) {
+	body, err := i.download(ctx, address, address)
 	if err != nil {
 		return "", err
 	}

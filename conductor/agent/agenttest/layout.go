@@ -67,7 +67,7 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 	a.mu.Unlock()
 	parts := image.layout(uefi, gpt, (int64(len(content))+1<<20-1)>>20)
 	partitions := map[string]partition{}
-	err := a.copyImage(ctx, image, func(size int64) (io.Writer, error) {
+	err := imageClient{a.machine.http}.copyImage(ctx, image, func(size int64) (io.Writer, error) {
 		if mib := (size + 1<<20 - 1) >> 20; mib > image.Root {
 			return nil, invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
 				mib, image.Root)
