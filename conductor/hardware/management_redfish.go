@@ -67,7 +67,7 @@ func (b redfishManagement) keepBootMode(ctx context.Context, n *conductor.Node, 
 	if err == nil && now != mode {
 		return changed
 	}
-	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
+	return redfishErrorIfSupported(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
 }
 
 // RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
