@@ -60,8 +60,8 @@ const (
 
 // bootModeKeeper is what the management interface "redfish" also implements.
 type bootModeKeeper interface {
-	// keepBootMode sets the boot mode that a BMC has changed beside the boot device, without a reboot. It returns the given
-	// error, [bmc.ErrBootMode], if the mode remains another one, or is none of the node's.
+	// keepBootMode sets the boot mode that a BMC has changed beside the boot device, without a reboot. It returns the
+	// given error, [bmc.ErrBootMode], if the mode remains another one, or is none of the node's.
 	keepBootMode(ctx context.Context, n *conductor.Node, changed error) error
 }
 

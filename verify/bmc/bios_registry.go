@@ -122,28 +122,37 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 	if err != nil {
 		return "", nil
 	}
-	var list struct {
-		ID              any `json:"Id"`
-		RegistryEntries struct {
-			Attributes []struct {
-				AttributeName, Type                             string
-				LowerBound, UpperBound, MinLength, MaxLength    optional[int64]
-				ReadOnly, ResetRequired, IsSystemUniqueProperty optional[bool]
-				Value                                           []struct{ ValueName, ValueDisplayName string }
-			}
-			Dependencies []struct {
-				Dependency struct {
-					MapToAttribute, MapToProperty string
-					MapFrom                       []struct{ MapFromAttribute string }
-				}
-			}
-		}
-	}
+	var list registryJSON
 	var mistyped *json.UnmarshalTypeError // a value of a wrong type stays zero
 	if err := json.Unmarshal(a.Body, &list); err != nil && !errors.As(err, &mistyped) {
 		return "", nil
 	}
-	entries = make(map[string]registered)
+	id, _ = list.ID.(string)
+	return id, list.settings()
+}
+
+// registryJSON is the part of an attribute registry that is read (DSP8010).
+type registryJSON struct {
+	ID              any `json:"Id"`
+	RegistryEntries struct {
+		Attributes []struct {
+			AttributeName, Type                             string
+			LowerBound, UpperBound, MinLength, MaxLength    optional[int64]
+			ReadOnly, ResetRequired, IsSystemUniqueProperty optional[bool]
+			Value                                           []struct{ ValueName, ValueDisplayName string }
+		}
+		Dependencies []struct {
+			Dependency struct {
+				MapToAttribute, MapToProperty string
+				MapFrom                       []struct{ MapFromAttribute string }
+			}
+		}
+	}
+}
+
+// settings returns the registry's entries by the name of their settings.
+func (list *registryJSON) settings() map[string]registered {
+	entries := make(map[string]registered)
 	for _, of := range list.RegistryEntries.Attributes {
 		s := registered{BIOSSetting: BIOSSetting{
 			AttributeType: of.Type, LowerBound: of.LowerBound.value, UpperBound: of.UpperBound.value,
@@ -168,8 +177,7 @@ func (r *reader) entries(from, link string) (id string, entries map[string]regis
 		}
 		entries[of.Dependency.MapToAttribute] = s
 	}
-	id, _ = list.ID.(string)
-	return id, entries
+	return entries
 }
 
 // optional is a value that is nil if the BMC has none, or one of another type.

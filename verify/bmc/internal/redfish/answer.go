@@ -39,8 +39,8 @@ const (
 const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 
 // What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, and not
-// that the machine is in lockdown or a configuration is locked; and that the BMC has no licence for what is asked for, as a Supermicro says
-// (OemLicenseNotPassed), some of them even of the service root.
+// that the machine is in lockdown or a configuration is locked; and that the BMC has no licence for what is asked for,
+// as a Supermicro says (OemLicenseNotPassed), some of them even of the service root.
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
