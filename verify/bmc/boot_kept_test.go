@@ -189,6 +189,11 @@ func TestASecondChangeOfABootOverrideMayBeRefused(t *testing.T) {
 	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
 	require.Equal(t, "Pxe Once UEFI", server.Boot("1"))
 	require.Equal(t, 2, patches(server))
+
+	bmc.LengthenPause(t) // there is no time to read it again
+	refuses.Skip = 0
+	d, _ = vendorDriver(t, drops(1), refuses)
+	require.ErrorContains(t, d.SetBootDevice(t.Context(), "node", "pxe", false), "; then PATCH "+systemPath)
 }
 
 func TestASessionThatEndsAfterAChangeOfTheBootOverrideIsOpenedAgain(t *testing.T) {
