@@ -44,6 +44,7 @@ type agent struct {
 
 	api      string // URL of Ironic's API
 	version  int    // of Ironic's API, the part after "1."
+	uuid     string // of the node, from the inspection or the lookup
 	callback string // URL of the agent's own API
 	ca       string // certificate of the agent's own API, in PEM
 	started  time.Time
@@ -51,7 +52,6 @@ type agent struct {
 	mu         sync.Mutex // protects the fields below, and those of the commands
 	token      string
 	node       map[string]any // from the lookup, or from the last command that has one
-	uuid       string         // of the node, from the lookup
 	commands   []*command
 	partitions map[string]any // the answer of get_partition_uuids; nil before an image is written
 	rescued    bool           // the agent ends its API

@@ -97,8 +97,8 @@ func (e Effect) String() string {
 		return fmt.Sprintf("Huge(%d)", e.n)
 	}
 	return [...]string{
-		effectNone: "nothing", effectSilent: "Silent()", effectBusy: "Busy()", effectWrongToken: "WrongToken()", effectVersionMismatch: "VersionMismatch()",
-		effectDie: "Die()", effectLie: "Lie()", effectGarbage: "Garbage()",
+		effectNone: "nothing", effectSilent: "Silent()", effectBusy: "Busy()", effectWrongToken: "WrongToken()",
+		effectVersionMismatch: "VersionMismatch()", effectDie: "Die()", effectLie: "Lie()", effectGarbage: "Garbage()",
 	}[e.kind]
 }
 
