@@ -37,18 +37,18 @@ func (a *agent) installBootloader(_ context.Context, params map[string]any) (any
 	})
 }
 
-func (a *agent) powerOff(_ context.Context, _ map[string]any) (any, error) {
+func powerOff(a *agent, _ context.Context, _ map[string]any) (any, error) {
 	a.machine.switchOff()
 	return nil, nil
 }
 
 // reboot boots from the disk.
-func (a *agent) reboot(_ context.Context, _ map[string]any) (any, error) {
+func reboot(a *agent, _ context.Context, _ map[string]any) (any, error) {
 	a.machine.Power(true, "Hdd", "")
 	return nil, nil
 }
 
-func (a *agent) syncDisk(_ context.Context, _ map[string]any) (any, error) {
+func syncDisk(a *agent, _ context.Context, _ map[string]any) (any, error) {
 	return nil, a.machine.change(a.ctx, func(d disk) error { return d.file.Sync() })
 }
 
