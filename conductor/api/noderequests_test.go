@@ -84,7 +84,7 @@ func TestRequestsAreAllowedSinceTheirVersion(t *testing.T) {
 func TestInvalidFieldsOfANodeAreRefusedInIronicsOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	s.create(`{"driver": "fake-hardware", "name": "n", "deploy_interface": "fake"}`)
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n", "deploy_interface": "fake"}`)
 	boolean := func(field, value string) string {
 		return "Invalid " + field + ": Unrecognized value '" + value + "', acceptable values are: '0', '1', 'f', 'false', 'n', " +
 			"'no', 'off', 'on', 't', 'true', 'y', 'yes'"
@@ -111,6 +111,8 @@ func TestInvalidFieldsOfANodeAreRefusedInIronicsOrder(t *testing.T) {
 			`The requested action "nonsense" can not be performed on node "n" while it is in state "None".`},
 		{"PUT", "/v1/nodes/n/states/power", `{"target": "error"}`,
 			`The requested action "error" can not be performed on node "n" while it is in state "None".`},
+		{"PUT", "/v1/nodes/n/states/provision", `{"target": null}`,
+			`The requested action "None" can not be performed on node "` + uuid + `" while it is in state "enroll".`},
 		{"PUT", "/v1/nodes/n/states/secure_boot", `{"target": null}`,
 			"Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) "},
 		{"POST", "/v1/nodes/n/vifs", `{"id": "a b"}`, "Expected UUID or name for id: a b"},

@@ -117,7 +117,7 @@ func TestMissingCandidateNodesAreSorted(t *testing.T) {
 
 func TestARecordIsNotServedBelowItsNode(t *testing.T) {
 	t.Parallel()
-	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Flamingo, api.Config{})
+	s, old := start(t, states.Flamingo, api.Config{}), start(t, states.Epoxy, api.Config{})
 	for _, s := range []*server{s, old} {
 		s.post("/v1/portgroups", `{"name": "g", "node_uuid": "`+s.create(`{"driver": "fake-hardware", "name": "n"}`)+`"}`)
 	}

@@ -71,14 +71,8 @@ func showBootDevice(r *rest.Request, n *node) (rest.Answer, error) {
 // setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
 func setBootDevice(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "boot_device", "persistent")
-	device, persistent := a.Need("boot_device").Text("boot_device"), a.Boolean("persistent")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	if a.Values["boot_device"] == nil {
-		device = fault.Repr(nil)
-	}
-	n, err := r.Node(r.Param(0))
+	device, persistent := a.Need("boot_device").Word("boot_device"), a.Boolean("persistent")
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -115,7 +115,7 @@ type provisionQuery struct {
 // decodeProvision returns the query in the arguments of a request. It checks the arguments one by one.
 func decodeProvision(a *rest.Args) (provisionQuery, error) {
 	q := provisionQuery{
-		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
+		target: a.Need("target").Word("target"), configDrive: a.Values["configdrive"],
 		steps: map[string][]any{}, hasPassword: a.Has("rescue_password"),
 	}
 	// The checks have the order of the parameters of Ironic's NodeStatesController.provision.

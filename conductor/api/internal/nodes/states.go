@@ -30,14 +30,11 @@ func showStates(r *rest.Request, n *node) (rest.Answer, error) {
 // setPower answers PUT /v1/nodes/NODE/states/power.
 func setPower(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "target", "timeout")
-	target := a.Need("target").Text("target")
+	target := a.Need("target").Word("target")
 	timeout, hasTimeout := a.Integer("timeout")
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
-	}
-	if a.Values["target"] == nil {
-		target = fault.Repr(nil)
 	}
 	power, _ := states.ParsePower(target) // NoPower for another word
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff

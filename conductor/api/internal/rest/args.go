@@ -125,6 +125,14 @@ func (a *Args) Text(name string) string {
 	return a.text(name, "string", func(string) bool { return true })
 }
 
+// Word returns a string argument that names something, "" if it is absent. Null is the word None, as Ironic prints it.
+func (a *Args) Word(name string) string {
+	if v, given := a.Values[name]; given && v == nil {
+		return fault.Repr(nil)
+	}
+	return a.Text(name)
+}
+
 // UUID returns a UUID, "" if it is absent.
 func (a *Args) UUID(name string) string { return a.text(name, "UUID", IsUUID) }
 

@@ -43,7 +43,7 @@ func (s *Service) makeBudgets() {
 //
 // Source: MalformedRequestURI in ironic/common/exception.py.
 func (s *Service) NotPermitted() error {
-	if s.Series >= states.Gazpacho {
+	if s.Series >= states.Flamingo {
 		return fault.Invalid("Malformed request URI.")
 	}
 	return fault.NotPermitted
