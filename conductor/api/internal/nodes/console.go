@@ -38,7 +38,7 @@ func setConsole(r *rest.Request) (rest.Answer, error) {
 	}
 	// As in Ironic, null is a change in any case. It switches the console off.
 	if want := enabled != nil && *enabled; enabled == nil || want != n.ConsoleEnabled {
-		err = update(r, func(n *node) error {
+		err = update(r, a, func(n *node) error {
 			n.ConsoleEnabled, n.LastError = want, ""
 			return nil
 		})

@@ -39,10 +39,7 @@ func listIndicators(r *rest.Request) (rest.Answer, error) {
 
 // showIndicator answers GET /v1/nodes/NODE/management/indicators/INDICATOR.
 func showIndicator(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, name, component, err := indicator(r)
+	n, name, component, err := indicator(r, r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -57,22 +54,20 @@ func showIndicator(r *rest.Request) (rest.Answer, error) {
 // supports it.
 func setIndicator(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "state")
-	if a.Need("state").Text("state"); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	if _, _, _, err := indicator(r); err != nil {
+	a.Need("state").Text("state")
+	if _, _, _, err := indicator(r, a); err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Answer{}, update(r, func(n *node) error {
+	return rest.Answer{}, update(r, a, func(n *node) error {
 		return conductor.Held(fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "set_indicator_state")))
 	})
 }
 
-// indicator returns the node, the name and the component of an indicator NAME@COMPONENT.
+// indicator returns the node, the name and the component of an indicator NAME@COMPONENT, or the fault of the arguments.
 //
 // Source: IndicatorAtComponent in ironic/api/controllers/v1/node.py.
-func indicator(r *rest.Request) (n *node, name, component string, err error) {
-	if n, err = r.Node(r.Param(0)); err != nil {
+func indicator(r *rest.Request, a *rest.Args) (n *node, name, component string, err error) {
+	if n, err = r.PathNode(a); err != nil {
 		return nil, "", "", err
 	}
 	name, component, ok := strings.Cut(r.Param(1), "@")

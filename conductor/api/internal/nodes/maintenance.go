@@ -10,10 +10,7 @@ import (
 func setMaintenance(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "reason")
 	reason := a.Text("reason")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	return rest.Accepted, update(r, func(n *node) error {
+	return rest.Accepted, update(r, a, func(n *node) error {
 		n.Maintenance = true
 		n.MaintenanceReason = reason
 		n.SetEmpty("maintenance_reason", a.Has("reason") && reason == "")
@@ -23,10 +20,7 @@ func setMaintenance(r *rest.Request) (rest.Answer, error) {
 
 // clearMaintenance answers DELETE /v1/nodes/NODE/maintenance.
 func clearMaintenance(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	return rest.Accepted, update(r, func(n *node) error {
+	return rest.Accepted, update(r, r.QueryArgs(), func(n *node) error {
 		n.Maintenance = false
 		return nil
 	})

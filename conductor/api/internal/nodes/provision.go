@@ -33,11 +33,8 @@ func provision(r *rest.Request) (rest.Answer, error) {
 		names = append(names, "runbook")
 	}
 	a := r.BodyArgs(rest.MaxProvisionBody, names...)
-	q, err := decodeProvision(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	n, err := r.Node(r.Param(0))
+	q := decodeProvision(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -112,8 +109,8 @@ type provisionQuery struct {
 	runbook        string
 }
 
-// decodeProvision returns the query in the arguments of a request. It checks the arguments one by one.
-func decodeProvision(a *rest.Args) (provisionQuery, error) {
+// decodeProvision returns the query in the arguments of a request, whose first fault is in them.
+func decodeProvision(a *rest.Args) provisionQuery {
 	q := provisionQuery{
 		target: a.Need("target").Word("target"), configDrive: a.Values["configdrive"],
 		steps: map[string][]any{}, hasPassword: a.Has("rescue_password"),
@@ -143,7 +140,7 @@ func decodeProvision(a *rest.Args) (provisionQuery, error) {
 	default:
 		a.Fail("Expected types <class 'NoneType'>, <class 'str'> for runbook: %s", fault.Repr(v))
 	}
-	return q, a.Err
+	return q
 }
 
 // unlessText returns the end of a fault with a wrong value, or nothing for a value with a text, which

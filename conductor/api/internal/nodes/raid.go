@@ -29,7 +29,7 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.RAID {
 		return rest.Answer{}, fault.NotAcceptable
 	}
-	return rest.NoContent, update(r, func(n *node) error {
+	return rest.NoContent, update(r, nil, func(n *node) error {
 		if len(config) > 0 && !r.Describe(n.Driver).Has(n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})
 		}

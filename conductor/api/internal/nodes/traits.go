@@ -30,7 +30,7 @@ func setTraits(r *rest.Request) (rest.Answer, error) {
 	if r.Method == http.MethodPut && trait != "" {
 		a.Location = "nodes/" + r.Param(0) + "/traits/" + trait
 	}
-	return a, update(r, func(n *conductor.Node) (err error) {
+	return a, update(r, nil, func(n *conductor.Node) (err error) {
 		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
 			err = conductor.Held(fault.Invalid("Could not modify traits for node %s as it would exceed the maximum number of traits "+
 				"per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))

@@ -11,9 +11,10 @@ import (
 
 type node = conductor.Node
 
-// update changes a node for a request whose response does not contain the node.
-func update(r *rest.Request, change func(n *node) error) error {
-	n, err := r.Node(r.Param(0))
+// update changes the node in the path of a request whose response does not contain the node, or returns the fault of
+// the arguments.
+func update(r *rest.Request, a *rest.Args, change func(n *node) error) error {
+	n, err := r.PathNode(a)
 	if err != nil {
 		return err
 	}
