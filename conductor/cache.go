@@ -5,17 +5,21 @@ package conductor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
 // conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
 // and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. A failure is logged, and the
-// record keeps what it has.
+// record keeps what it has. But refused credentials end a cleaning or a service before its first step, whose errors
+// would be the same: BMCs lock accounts after a few attempts, and in Ironic each of these reads is one.
 //
 // Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {
@@ -45,25 +49,33 @@ type cacheRefresh struct {
 }
 
 // cachePart reads a part of the task's machine, or all. It returns the change of the node's record.
-type cachePart func(context.Context, *Task, CacheReader) func(*Node)
+type cachePart func(context.Context, *Task, *cacheReads) func(*Node)
+
+// cacheReads are the reads of a machine by a CacheReader. They end when the BMC refuses the credentials.
+type cacheReads struct {
+	CacheReader
+	accepted bool  // something was read, so that a later refusal concerns a resource, and not the log-in
+	refused  error // why the reads have ended, nil if they have not
+}
 
 // readCache reads a part of the node's machine if its hardware type is a CacheReader. It returns the change of the
-// node's record, nil for none. The context must be fenced.
-func (t *Task) readCache(ctx context.Context, part cachePart) func(*Node) {
+// node's record, nil for none, and an error if the BMC has refused the credentials. The context must be fenced.
+func (t *Task) readCache(ctx context.Context, part cachePart) (change func(*Node), refused error) {
 	reader, ok := t.hardware.(CacheReader)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
-	return part(ctx, t, reader)
+	reads := &cacheReads{CacheReader: reader}
+	return part(ctx, t, reads), reads.refused
 }
 
 // readMachine reads all that is cached of the task's machine.
-func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
+func readMachine(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 	vendor := ""
 	if !t.Node().hasVendor() {
-		vendor, _ = cached(ctx, t, "vendor", func(ctx context.Context, n *Node) (string, error) {
+		vendor, _ = cached(ctx, t, reader, "vendor", func(ctx context.Context, n *Node) (string, error) {
 			firmware, machine, err := reader.ReadVendor(ctx, n)
 			if t.Series() < states.Gazpacho {
 				firmware = ""
@@ -75,11 +87,11 @@ func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 		mode   string
 		secure *bool
 	}
-	booting, knownBoot := cached(ctx, t, "boot mode", func(ctx context.Context, n *Node) (b boot, err error) {
+	booting, knownBoot := cached(ctx, t, reader, "boot mode", func(ctx context.Context, n *Node) (b boot, err error) {
 		b.mode, b.secure, err = reader.ReadBootMode(ctx, n)
 		return b, err
 	})
-	settings, _ := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
+	settings, _ := cached(ctx, t, reader, "BIOS settings", reader.ReadBIOS)
 	firmware := readFirmware(ctx, t, reader)
 	return func(n *Node) {
 		if vendor != "" && !n.hasVendor() {
@@ -96,10 +108,10 @@ func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 }
 
 // readFirmware reads the firmware versions of the task's machine.
-func readFirmware(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
+func readFirmware(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 	var firmware []FirmwareComponent
 	if t.Series() >= states.Bobcat {
-		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
+		firmware, _ = cached(ctx, t, reader, "firmware versions", reader.ReadFirmware)
 	}
 	return func(n *Node) { n.SetFirmware(firmware) }
 }
@@ -110,7 +122,8 @@ func (n *Node) hasVendor() bool {
 }
 
 // refreshCache updates the cached parts of a node's record before its first clean or service step, or when the work is
-// done. An inspection by an agent updates the firmware versions at its end.
+// done. An inspection by an agent updates the firmware versions at its end. Before the first step it returns the error
+// of a BMC that refuses the credentials.
 //
 // Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
 // continue_inspection in inspection.py.
@@ -131,7 +144,10 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 	if err != nil {
 		return err
 	}
-	change := t.readCache(fenced, refresh.part)
+	change, refused := t.readCache(fenced, refresh.part)
+	if refused != nil && !done {
+		return refused
+	}
 	if change == nil {
 		return nil
 	}
@@ -141,11 +157,21 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 	})
 }
 
-// cached calls a method of a CacheReader, and reports whether it has succeeded.
-func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) (T, error)) (found T, ok bool) {
+// cached calls a method of a CacheReader, unless the BMC has refused the credentials, and reports whether it has
+// succeeded.
+func cached[T any](
+	ctx context.Context, t *Task, reads *cacheReads, what string, read func(context.Context, *Node) (T, error),
+) (found T, ok bool) {
+	if reads.refused != nil {
+		return found, false
+	}
 	n := t.Node()
 	found, err := callHardware(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
+	reads.accepted = reads.accepted || !reflect.ValueOf(found).IsZero()
 	if err != nil {
+		if errors.Is(err, verify.Credentials) && (!reads.accepted || errors.Is(err, verify.Locked)) {
+			reads.refused = fmt.Errorf("read the %s: %w", what, err)
+		}
 		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		var none T
 		return none, false

