@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -40,15 +42,6 @@ func victimBMC(i int) *bmctest.Redfish {
 	}))
 }
 
-// closeBMCs closes BMCs.
-func closeBMCs(all []*bmctest.Redfish) error {
-	var errs []error
-	for _, one := range all {
-		errs = append(errs, one.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // newInsiders returns an insider for each victim.
 func (r *run) newInsiders() (all []*insider) {
 	for i := range victims {
@@ -62,7 +55,13 @@ func (r *run) newInsiders() (all []*insider) {
 // enrollVictims creates the victims by requests of a client.
 func (r *run) enrollVictims(ctx context.Context, c *client) {
 	for i, v := range victims {
-		body := try.Get(v.body(r.bmcs[i].Addr))
+		info := redfishInfo(r.bmcs[i].Addr, hiddenPassword)
+		info["deploy_iso"] = strings.Replace(agentISO, "//", "//user:"+hiddenPassword+"@", 1)
+		maps.Copy(info, v.driverInfo)
+		body := try.Get(json.Marshal(map[string]any{
+			"uuid": v.node, "name": v.name, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct",
+			"inspect_interface": "agent", "driver_info": info, "instance_info": v.instanceInfo,
+		}))
 		try.OKf(c.create(ctx, c.anyHost(), "/v1/nodes", string(body)), "create the %s", v.name)
 	}
 }

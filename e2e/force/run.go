@@ -100,9 +100,10 @@ func (r *run) execute(ctx context.Context, dir string) figures {
 	r.machines = &machines{images: map[string][]byte{}}
 	defer try.Finally(r.machines.close)
 	r.machines.start(dir, ids, r.cluster.conductors)
-	defer try.Finally(func() error { return closeBMCs(r.bmcs) })
 	for i := range victims {
-		r.bmcs = append(r.bmcs, victimBMC(i))
+		bmc := victimBMC(i)
+		defer try.Finally(bmc.Close)
+		r.bmcs = append(r.bmcs, bmc)
 	}
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if r.verbose {

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 
@@ -160,15 +159,4 @@ func portFindings(ports map[string]string) (found []history.Finding) {
 		found = append(found, history.Finding{Rule: "attacks", Node: node, Text: text})
 	}
 	return found
-}
-
-// body returns the request that creates the node, whose BMC has an address.
-func (v *victim) body(bmc string) ([]byte, error) {
-	info := redfishInfo(bmc, hiddenPassword)
-	info["deploy_iso"] = strings.Replace(agentISO, "//", "//user:"+hiddenPassword+"@", 1)
-	maps.Copy(info, v.driverInfo)
-	return json.Marshal(map[string]any{
-		"uuid": v.node, "name": v.name, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "direct",
-		"inspect_interface": "agent", "driver_info": info, "instance_info": v.instanceInfo,
-	})
 }

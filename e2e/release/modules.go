@@ -82,36 +82,31 @@ func (u goModule) closure(all []goModule) []goModule {
 // published returns the modules that others import or install, and the internal modules that they require, each
 // after the modules that it requires.
 func published(all []goModule) ([]goModule, error) {
-	var wanted, ordered []goModule
-	for _, u := range all {
-		switch u.top() {
-		case "e2e", "examples", "internal":
-		default:
-			wanted = append(wanted, append(u.closure(all), u)...)
+	var ordered []goModule
+	var add func(u goModule, requiring []goModule) error
+	add = func(u goModule, requiring []goModule) error {
+		switch top := u.top(); {
+		case contains(ordered, u):
+			return nil
+		case contains(requiring, u):
+			return fmt.Errorf("module %s and modules that it requires require each other", u.path())
+		case top == "e2e" || top == "examples":
+			return fmt.Errorf("a released module requires %s, and no release has the modules of %s", u.path(), top)
 		}
-	}
-	for _, u := range wanted {
-		if top := u.top(); top == "e2e" || top == "examples" {
-			return nil, fmt.Errorf("a released module requires %s, and no release has the modules of %s", u.path(), top)
-		}
-	}
-	for len(wanted) > 0 {
-		rest := wanted[:0:0]
-		progress := false
-		for _, u := range wanted {
-			switch {
-			case contains(ordered, u):
-			case slices.ContainsFunc(u.requiresOf(all), func(r goModule) bool { return !contains(ordered, r) }):
-				rest = append(rest, u)
-			default:
-				ordered = append(ordered, u)
-				progress = true
+		for _, r := range u.requiresOf(all) {
+			if err := add(r, append(requiring, u)); err != nil {
+				return err
 			}
 		}
-		if !progress && len(rest) > 0 {
-			return nil, fmt.Errorf("module %s and modules that it requires require each other", rest[0].path())
+		ordered = append(ordered, u)
+		return nil
+	}
+	for _, u := range all {
+		if !slices.Contains([]string{"e2e", "examples", "internal"}, u.top()) {
+			if err := add(u, nil); err != nil {
+				return nil, err
+			}
 		}
-		wanted = rest
 	}
 	return ordered, nil
 }
