@@ -5,8 +5,8 @@ package main
 import (
 	"net/http"
 	"strconv"
-	"time"
 
+	"github.com/felixge/httpsnoop"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -61,10 +61,8 @@ func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler
 // measure wraps a handler: it measures the duration of requests.
 func (m *metrics) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(seen, r)
-		m.requests.WithLabelValues(method(r.Method), strconv.Itoa(seen.status)).Observe(time.Since(start).Seconds())
+		seen := httpsnoop.CaptureMetrics(next, w, r)
+		m.requests.WithLabelValues(method(r.Method), strconv.Itoa(seen.Code)).Observe(seen.Duration.Seconds())
 	})
 }
 
@@ -78,18 +76,3 @@ func method(name string) string {
 		return "other"
 	}
 }
-
-// statusWriter records the status of a response.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap returns the wrapped writer to [http.ResponseController].
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
