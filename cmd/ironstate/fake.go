@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -41,12 +42,8 @@ func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *
 		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim, "asked", ctx.Value(askedKey{}))
 		log.Debug("an operation begins")
 		var err error
-		if most > 0 {
-			select {
-			case <-time.After(rand.N(most)):
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
+		if most > 0 && !sleep.For(ctx, rand.N(most)) {
+			err = context.Cause(ctx)
 		}
 		log.Debug("an operation has ended", "error", err)
 		return err

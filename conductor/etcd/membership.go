@@ -21,6 +21,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 )
 
@@ -281,9 +282,7 @@ func (l *lease) keep(ctx context.Context) error {
 		if left <= 0 {
 			return ErrExpired
 		}
-		select {
-		case <-time.After(min(pause, left)):
-		case <-ctx.Done():
+		if !sleep.For(ctx, min(pause, left)) {
 			return ended(ctx)
 		}
 		begin := time.Now()

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // Store is a [conductor.Store] on etcd. It is safe for concurrent use. Its errors match the errors of
@@ -124,9 +125,7 @@ func retryRead[T any](ctx context.Context, s *Store, read func() (T, error)) (T,
 		if err == nil || !wait {
 			return answer, err
 		}
-		select {
-		case <-time.After(readBackoff):
-		case <-ctx.Done():
+		if !sleep.For(ctx, readBackoff) {
 			return answer, ctx.Err()
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/kit"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/internal/try"
 )
 
@@ -204,9 +205,7 @@ func (m *member) end(ctx context.Context) error {
 // await calls a function again and again until it reports true. The text says for what it waits.
 func (c *membershipTester) await(ctx context.Context, text string, done func() bool) {
 	for !done() {
-		select {
-		case <-time.After(max(c.lease/200, time.Millisecond)):
-		case <-ctx.Done():
+		if !sleep.For(ctx, max(c.lease/200, time.Millisecond)) {
 			try.Failf("never happens: %s", text)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.uber.org/zap"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 const (
@@ -62,13 +64,8 @@ func replace(ctx context.Context, client clientv3.Cluster, c Cluster) error {
 func untilHealthy(ctx context.Context, change func() error) error {
 	for {
 		err := change()
-		if !errors.Is(err, rpctypes.ErrUnhealthy) {
+		if !errors.Is(err, rpctypes.ErrUnhealthy) || !sleep.For(ctx, replaceBackoff) {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(replaceBackoff):
 		}
 	}
 }
