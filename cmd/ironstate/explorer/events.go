@@ -4,12 +4,14 @@ package explorer
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -95,6 +97,9 @@ type stream struct {
 
 // run sends events until the client or the explorer ends.
 func (s *stream) run() {
+	ctx, cancel := context.WithCancel(s.request.Context())
+	defer cancel()
+	defer context.AfterFunc(s.explorer.live, cancel)()
 	news, end := s.explorer.fleet.listen()
 	defer end()
 	alive := time.NewTicker(aliveInterval)
@@ -115,32 +120,16 @@ func (s *stream) run() {
 				return
 			}
 			continue
-		case <-s.request.Context().Done():
-			return
-		case <-s.explorer.live.Done():
+		case <-ctx.Done():
 			return
 		}
 		now := s.explorer.fleet.snapshot()
 		shown = s.explorer.trouble()
-		if s.write(s.explorer.eventText(before, now, shown)) != nil || !s.pause() {
+		if s.write(s.explorer.eventText(before, now, shown)) != nil || !sleep.For(ctx, eventInterval) {
 			return
 		}
 		before = &now
 		alive.Reset(aliveInterval)
-	}
-}
-
-// pause waits for eventInterval, and reports whether the stream continues.
-func (s *stream) pause() bool {
-	timer := time.NewTimer(eventInterval)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-s.request.Context().Done():
-		return false
-	case <-s.explorer.live.Done():
-		return false
 	}
 }
 

@@ -20,11 +20,7 @@ var (
 type collector struct{ *fleet }
 
 // Describe implements [prometheus.Collector].
-func (collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{machinesDesc, powerDesc, bootsDesc, mediaDesc, writtenDesc, faultsDesc} {
-		to <- d
-	}
-}
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
 
 // Collect implements [prometheus.Collector].
 func (c collector) Collect(to chan<- prometheus.Metric) {
