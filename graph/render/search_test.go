@@ -20,8 +20,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// BenchmarkLayouts searches for better layouts than those in layouts.json of package graph, by as many random changes of
-// each as there are iterations, and prints the hints that differ, in the words of DOT:
+// BenchmarkLayouts searches for better layouts than those in layouts.json of package graph, by as many random changes
+// of each as there are iterations, and prints the hints that differ, in the words of DOT:
 //
 //	go test ./graph/render -run '^$' -bench Layouts/topDown -benchtime 5000x
 //
