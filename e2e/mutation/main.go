@@ -13,7 +13,7 @@
 // This takes a fraction of a second per mutant. The mutants of conductor, conductor/api and conductor/hardware
 // are tried with the tests of all three. CONTRIBUTING.md compares the program with gremlins.
 //
-// equivalent.go lists the mutants that behave as the original code does, so that no test
+// equivalent.txt lists the mutants that behave as the original code does, so that no test
 // can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
 // listed mutant is killed, does not compile or no longer exists.
 package main
@@ -124,8 +124,8 @@ var targets = []target{
 }
 
 var (
-	errLived     = errors.New("mutants live that are not in equivalent.go: add a test, or remove the code that it does not need")
-	errOutOfDate = errors.New("the list in equivalent.go is out of date")
+	errLived     = errors.New("mutants live that are not in equivalent.txt: add a test, or remove the code that it does not need")
+	errOutOfDate = errors.New("the list in equivalent.txt is out of date")
 )
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
