@@ -296,7 +296,8 @@ func (n *Node) waitsAs(later *Node) bool {
 	return later.isAtWorkOf(n) && later.Step().String() == n.Step().String() && kind.of(later).Begun == kind.of(n).Begun
 }
 
-// resume is Resume for a node that still waits for this call-back. Otherwise it does nothing: another call-back was first.
+// resume is Resume for a node that still waits for this call-back. Otherwise it does nothing: another call-back was
+// first.
 func resume(ctx context.Context, c *Conductor, ident string, failure error, waits func(*Node) bool) error {
 	before, n, err := c.engine.startWork(ctx, ident, func(ctx context.Context, n *Node) (change func(*Node) error, err error) {
 		if !waits(n) {

@@ -279,8 +279,8 @@ func TestACleanUpWaitsForAnEarlierOneThatHangs(t *testing.T) {
 	})
 }
 
-// A clean-up that fails since its power off hangs has returned itself: the node's next clean-up does not wait for it, with
-// the node reserved.
+// A clean-up that fails since its power off hangs has returned itself: the node's next clean-up does not wait for it,
+// with the node reserved.
 func TestACleanUpWhoseCallHangsHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })

@@ -27,7 +27,8 @@ func (s slowSteps) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	return s.real.Steps(n, work)
 }
 
-// A heartbeat that ends the built-in step "wait" does not end the step that waits when the hardware type has answered late.
+// A heartbeat that ends the built-in step "wait" does not end the step that waits when the hardware type has answered
+// late.
 func TestALateHeartbeatEndsNoOtherStep(t *testing.T) {
 	for name, status := range map[string]string{"done": "", "failed": "error"} {
 		t.Run(name, func(t *testing.T) {

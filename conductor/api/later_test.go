@@ -255,8 +255,8 @@ func TestAParentThatIsNoTextIsRefusedBeforeTheSchemaIs(t *testing.T) {
 	}
 }
 
-// 2025.2 has schemas for the queries and bodies of allocations, BIOS settings and firmware, 2026.1 for inspection rules,
-// and 2026.2 for most resources.
+// 2025.2 has schemas for the queries and bodies of allocations, BIOS settings and firmware, 2026.1 for inspection
+// rules, and 2026.2 for most resources.
 func TestTheSchemasOf20261(t *testing.T) {
 	t.Parallel()
 	s, old := start(t, states.Flamingo, api.Config{}), start(t, states.Epoxy, api.Config{})

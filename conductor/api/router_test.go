@@ -32,7 +32,8 @@ func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
 	}
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n.json"}`)
-	require.Equal(t, http.StatusNotFound, s.do("PUT", "/v1/nodes/n/maintenance/x%2Fn.json", "1.60", `{}`).status, "the last segment is no name")
+	last := s.do("PUT", "/v1/nodes/n/maintenance/x%2Fn.json", "1.60", `{}`)
+	require.Equal(t, http.StatusNotFound, last.status, "the last segment is no name")
 	for path, text := range map[string]string{
 		"b/traits": "runbook traits", "b/traits/x": "runbook traits", "b%2Ftraits": "runbooks", "traits": "runbooks", "b/x/traits": "runbooks",
 	} {

@@ -109,8 +109,8 @@ func (r *redfishConnection) requestBoot(ctx context.Context, at *bootResource, q
 	return r.confirmBoot(ctx, at, q)
 }
 
-// confirmBoot returns an error for a boot override that the BMC has accepted and contradicts: it sends the boot override
-// once more, and whole, and reads it again after a pause.
+// confirmBoot returns an error for a boot override that the BMC has accepted and contradicts: it sends the boot
+// override once more, and whole, and reads it again after a pause.
 //
 // Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro.
 func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q bootRequest) error {

@@ -144,9 +144,9 @@ func readEach[T any, P decoder[T]](r *reader, paths []string, take func(P, resou
 	}
 }
 
-// readMembers reads the members of a collection like readEach. It does nothing without a collection. If the BMC has none
-// at the link, that is in absent alone: some BMCs link what they lack. What a BMC without a licence does not tell is
-// there.
+// readMembers reads the members of a collection like readEach. It does nothing without a collection. If the BMC has
+// none at the link, that is in absent alone: some BMCs link what they lack. What a BMC without a licence does not tell
+// is there.
 func readMembers[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
 	if r.ended() {
 		return

@@ -100,8 +100,8 @@ type schemaRules struct {
 	anyFields bool
 	// queryFields are further fields that only the schema of a query has.
 	queryFields []string
-	// queryTypes makes the schema of a list's query check the types of its parameters, but for numbers, booleans and lists,
-	// which the handler converts. Otherwise the handler checks all types before it.
+	// queryTypes makes the schema of a list's query check the types of its parameters, but for numbers, booleans and
+	// lists, which the handler converts. Otherwise the handler checks all types before it.
 	queryTypes bool
 	// queryLast is the first series in which a POST checks the names in the query after the body.
 	queryLast states.Series

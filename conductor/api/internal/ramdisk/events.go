@@ -71,7 +71,9 @@ func receiveBySchema(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	valid := eventsSchema(eventSchema(eventName, &schema.Format{Name: "uuid", Is: rest.IsUUID}, &schema.Format{Name: "mac-address", Is: rest.IsMAC}))
+	valid := eventsSchema(eventSchema(
+		eventName, &schema.Format{Name: "uuid", Is: rest.IsUUID}, &schema.Format{Name: "mac-address", Is: rest.IsMAC},
+	))
 	valid.First, valid.Recent = true, true
 	if err := valid.Validate("evts", body); err != nil {
 		return rest.Answer{}, err

@@ -31,8 +31,8 @@ func (r *Request) FindNodeOrJSON(ident string) (*conductor.Node, error) {
 	return n, err
 }
 
-// PathNode returns the node in the path of a request, or the fault of its arguments, which are nil if the caller has not
-// read any.
+// PathNode returns the node in the path of a request, or the fault of its arguments, which are nil if the caller has
+// not read any.
 func (r *Request) PathNode(a *Args) (*conductor.Node, error) {
 	if a != nil && a.Err != nil {
 		return nil, a.Err
