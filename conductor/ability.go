@@ -102,7 +102,7 @@ const (
 )
 
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
-// it fails as [Conductor.BootDevice] does.
+// it fails as [Conductor.BootDevice] does. It may take 20 minutes, and goes on after the end of ctx.
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
 	_, err := setBootDeviceMethod.dispatch(ctx, c, ident, bootArgs{device, persistent})
 	return err
@@ -124,7 +124,8 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		}
 		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, nil
 	}
-	return none{}, c.engine.exclusively(ctx, ident, "setting the boot device", set)
+	// It goes on if the client leaves, or another conductor no longer waits for it, as in Ironic.
+	return none{}, c.engine.exclusivelyFor(context.WithoutCancel(ctx), actionTimeout, ident, "setting the boot device", set)
 }
 
 // clientCallTimeout bounds a hardware call whose result a client waits for.

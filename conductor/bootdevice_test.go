@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -38,6 +40,35 @@ func TestWhatHardwareRecordsOfABootDeviceIsStoredUnlessItFails(t *testing.T) {
 			n, err = f.Node(f.ctx, n.UUID)
 			require.NoError(t, err)
 			require.Equal(t, map[bool]any{true: "pxe", false: nil}[failure == nil], n.DriverInternalInfo["device"])
+		})
+	}
+}
+
+// slow is hardware that takes as long for a boot device as package bmc permits.
+type slow struct{ *conductor.Fake }
+
+func (slow) SetBootDevice(ctx context.Context, n *conductor.Node, device string, _ bool) error {
+	n.DriverInternalInfo = map[string]any{"device": device}
+	sleep.For(ctx, 2*time.Minute)
+	return ctx.Err()
+}
+
+func TestABootDeviceIsSetByASlowBMCAlsoForAClientThatHasLeft(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.SkipPowerSync, c.Hardware = true, map[string]conductor.Hardware{"fake-hardware": slow{&conductor.Fake{}}}
+			})
+			n := f.node(states.Manageable)
+			ctx, leave := context.WithCancel(f.ctx)
+			defer leave()
+			if leaves {
+				time.AfterFunc(time.Second, leave)
+			}
+			require.NoError(t, f.SetBootDevice(ctx, n.UUID, "pxe", true))
+			n, err := f.Node(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "pxe", n.DriverInternalInfo["device"])
 		})
 	}
 }

@@ -120,11 +120,16 @@ type hardwareCall func(ctx context.Context, hardware Hardware, n *Node) (change 
 // exclusively reserves a node, calls f and drops the reservation. It retries while the node is
 // reserved. what names what the call is for.
 func (e *engine) exclusively(ctx context.Context, ident, what string, f hardwareCall) error {
-	return e.fleet.retryLocked(ctx, func() error { return e.tryExclusively(ctx, ident, what, f) })
+	return e.exclusivelyFor(ctx, clientCallTimeout, ident, what, f)
 }
 
-// tryExclusively is exclusively without retries.
-func (e *engine) tryExclusively(ctx context.Context, ident, what string, f hardwareCall) error {
+// exclusivelyFor is exclusively for a call that may take up to a time.
+func (e *engine) exclusivelyFor(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
+	return e.fleet.retryLocked(ctx, func() error { return e.tryExclusively(ctx, limit, ident, what, f) })
+}
+
+// tryExclusively is exclusivelyFor without retries.
+func (e *engine) tryExclusively(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
 	var hardware Hardware
 	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
 		hardware, err = e.types.of(n)
@@ -134,7 +139,7 @@ func (e *engine) tryExclusively(ctx context.Context, ident, what string, f hardw
 		return err
 	}
 	defer e.pool.Free(n.UUID)
-	change, err := e.callReserved(ctx, s, n, what, clientCallTimeout, func(ctx context.Context) (func(*Node), error) {
+	change, err := e.callReserved(ctx, s, n, what, limit, func(ctx context.Context) (func(*Node), error) {
 		return f(ctx, hardware, n)
 	})
 	lost := e.unreserve(ctx, s, n.UUID, change)
