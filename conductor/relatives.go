@@ -57,6 +57,15 @@ func (r relative) release(ctx context.Context) {
 	}
 }
 
+// childrenOf returns the children of a node.
+func (f *fleet) childrenOf(ctx context.Context, id string) ([]*Node, error) {
+	nodes, err := f.readNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nodes.AllOf(id), nil
+}
+
 // sharesPower reports whether a child node gets its power from its parent.
 func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedicated_power_supply"]) }
 
@@ -78,7 +87,7 @@ func (r relatives) setPower(ctx context.Context, target states.Power, timeout ti
 	case target == states.PowerOn && n.ParentNode != "" && n.sharesPower():
 		ids, relation = []string{n.ParentNode}, "parent_node"
 	case target == states.PowerOff:
-		children, err := e.fleet.nodes.ListOf(ctx, n.UUID)
+		children, err := e.fleet.childrenOf(ctx, n.UUID)
 		if err != nil {
 			return false, err
 		}
@@ -151,7 +160,7 @@ func (r relative) follow(ctx context.Context, target states.Power, timeout time.
 // Source: execute_step_on_child_nodes in ironic/conductor/cleaning.py and servicing.py.
 func runOnChildren(ctx context.Context, t *Task) error {
 	step, n := t.Step(), t.Node()
-	children, err := t.engine.fleet.nodes.ListOf(ctx, n.UUID)
+	children, err := t.engine.fleet.childrenOf(ctx, n.UUID)
 	if err != nil {
 		return err
 	}
