@@ -30,7 +30,7 @@ func (e *engine) consultsAgent(ctx context.Context, n *Node) (bool, error) {
 // consultAgent handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
 // reserves the node, asks the agent for its commands and stores the result. If the work continues and this conductor
 // owns the node, the goroutine does the work. consultAgent does nothing while a process works on the node, or once the
-// node has left the state; the next heartbeat comes soon.
+// node has left the state or its agent; the next heartbeat comes soon.
 func (e *engine) consultAgent(waiting *Node) {
 	id := waiting.UUID
 	log := e.config.Log.With("node", id)
@@ -46,7 +46,8 @@ func (e *engine) consultAgent(waiting *Node) {
 	s.run.group.Go(func() {
 		defer e.pool.Free(id)
 		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-			if n.Reservation != "" || n.ProvisionState != waiting.ProvisionState {
+			other := n.Agent.URL != waiting.Agent.URL || n.Agent.Token != waiting.Agent.Token // which other work waits for
+			if other || n.Reservation != "" || n.ProvisionState != waiting.ProvisionState {
 				return errNothingToDo
 			}
 			e.reserve(n, s.id)
