@@ -42,6 +42,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Flamingo, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, badTraits},
 		{states.Epoxy, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, bogus},
 		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"resource_class": "x"}`, 400, bogus},
+		{states.Epoxy, "POST", "continue_inspection?bogus=1&node_uuid=x", "", `{}`, 400, bogus},
+		{states.Epoxy, "POST", "continue_inspection?node_uuid=x", "", `{}`, 400, "Schema error for data: 'inventory' is a required property"},
 		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
 	} {
 		s := start(t, c.series, api.Config{})

@@ -31,14 +31,14 @@ var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []str
 func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	old := r.Version < since.ContinueInspection
 	q := r.QueryArgs("node_uuid")
-	uuid := q.UUID("node_uuid")
 	body, err := r.Decode(rest.MaxInspectionBody)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if err := inspectionSchema.Validate("data", body); err != nil {
-		return rest.Answer{}, err
+	if q.Err == nil { // their names come before the body, and their types after it
+		q.Err = inspectionSchema.Validate("data", body)
 	}
+	uuid := q.UUID("node_uuid")
 	if err := r.CheckArgs(q); err != nil {
 		return rest.Answer{}, err
 	}
