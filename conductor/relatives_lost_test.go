@@ -16,15 +16,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// forgetful is a store that loses its response to one write of a node.
+// forgetful is a store that loses its response to one write of a node, or refuses the write.
 type forgetful struct {
 	conductor.Memory
-	until atomic.Int64 // the writes up to the one whose response is lost; less than 1 for none
+	refuses bool
+	until   atomic.Int64 // the writes up to the one whose response is lost; less than 1 for none
 }
 
 func (s *forgetful) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if s.refuses && r.Kind == conductor.KindNode && s.until.Add(-1) == 0 {
+		return 0, errNoResponse
+	}
 	revision, err := s.Memory.Update(ctx, r)
-	if err == nil && r.Kind == conductor.KindNode && s.until.Add(-1) == 0 {
+	if !s.refuses && err == nil && r.Kind == conductor.KindNode && s.until.Add(-1) == 0 {
 		return 0, errNoResponse
 	}
 	return revision, err
@@ -32,7 +36,12 @@ func (s *forgetful) Update(ctx context.Context, r conductor.Record) (int64, erro
 
 // Whichever response to a write is lost, no node of a family stays locked, and its owner can tell what has become of
 // it.
-func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) {
+func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) { powerOfAFamily(t, false) }
+
+func TestNoRefusedWriteLeavesAnotherPowerInTheRecordOfAFamily(t *testing.T) { powerOfAFamily(t, true) }
+
+// powerOfAFamily changes the power of a family with each of the writes lost, or refused.
+func powerOfAFamily(t *testing.T, refuses bool) {
 	for name, test := range map[string]struct {
 		power states.Power
 		do    func(*family) error
@@ -48,9 +57,9 @@ func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for lost, writes := int64(1), int64(1); lost <= writes; lost++ {
+			for lost, last := int64(1), false; !last; lost++ {
 				synctest.Test(t, func(t *testing.T) {
-					store := &forgetful{}
+					store := &forgetful{refuses: refuses}
 					f := startFamily(t, states.Hibiscus, test.power, func(c *conductor.Config) { c.Store = store }, map[string]*conductor.Node{
 						"a": child(test.power), "b": child(test.power),
 					})
@@ -58,7 +67,7 @@ func TestNoLostResponseKeepsThePowerOfAFamilyChanging(t *testing.T) {
 					store.until.Store(lost)
 					err := test.do(f)
 					bubble.Sleep(time.Minute)
-					writes = lost - store.until.Load()
+					last = store.until.Swap(0) > 0
 					if err != nil {
 						require.ErrorIs(t, err, errNoResponse)
 					}

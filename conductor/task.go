@@ -55,7 +55,8 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 	if err := t.reachPower(ctx, power, 0); err != nil {
 		return err
 	}
-	return t.Update(ctx, func(n *Node) error { n.powered(power.Target()); return nil })
+	// The machine has the power state already, and a record without it would be taken for the machine's defect.
+	return t.record.persist(ctx, checked(t.work, func(n *Node) error { n.powered(power.Target()); return nil }))
 }
 
 // errLost ends work without a report: another process has taken the node over, or the node's
@@ -73,8 +74,14 @@ var errStale = errors.New("the work of this task has ended")
 // work has ended or waits, Update changes nothing, also while the work of the next state runs: that has a task of its
 // own.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	return t.record.update(ctx, &doubts{}, func(n *Node) error {
-		if n.Claim == "" || !n.isAtWorkOf(t.work) {
+	return t.record.update(ctx, &doubts{}, checked(t.work, change))
+}
+
+// checked returns a change of a step that fails if the step's work has ended, or if it changes what the conductor alone
+// writes. work is the node as the work began.
+func checked(work *Node, change func(*Node) error) func(*Node) error {
+	return func(n *Node) error {
+		if n.Claim == "" || !n.isAtWorkOf(work) {
 			return errStale
 		}
 		before := n.Clone()
@@ -83,7 +90,7 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		}
 		n.Revision, n.CreatedAt, n.ProvisionUpdatedAt = before.Revision, before.CreatedAt, before.ProvisionUpdatedAt
 		return checkOwn(before, n)
-	})
+	}
 }
 
 // reservedRecord is the record of a node that this process has reserved, and its writes. It is safe for concurrent use.
