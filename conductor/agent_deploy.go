@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // agentDeploySteps returns the out-of-band steps of a deployment by an agent.
@@ -132,11 +134,14 @@ func (t *Task) powerOffAgent(ctx context.Context) error {
 	if err := client.PowerOff(ctx); err != nil {
 		t.engine.config.Log.Warn("an agent could not be asked to power its machine off, so that the BMC has to", "node", n.UUID, "error", err)
 	}
-	off := func() bool {
+	for range powerOffReads {
 		now := t.engine.readPower(ctx, t.hardware, n)
-		return now.Err == nil && now.Power == states.PowerOff
-	}
-	for reads := 0; reads < powerOffReads && !off(); reads++ {
+		if errors.Is(now.Err, verify.Credentials) { // they are not sent again
+			return now.Err
+		}
+		if now.Err == nil && now.Power == states.PowerOff {
+			break
+		}
 		sleep.For(ctx, powerOffInterval)
 	}
 	return t.SetPower(ctx, states.PowerOff)

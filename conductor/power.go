@@ -12,6 +12,7 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // SetPower accepts a client's request to change a node's power state. It returns once the
@@ -212,6 +213,8 @@ func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Du
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.Is(now.Err, verify.Credentials): // they are not sent again
+			return now.Err
 		case time.Since(begun) <= timeout: // a BMC may be busy meanwhile
 		case now.Err != nil:
 			return fmt.Errorf("%w: %q within %v: %w", powersync.ErrNotReached, ask.Target(), timeout, now.Err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // Set carries out a power request: PowerOn, PowerOff, PowerRebooting, PowerSoftOff or
@@ -133,6 +134,8 @@ func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout 
 		switch {
 		case err == nil && now == target:
 			return nil
+		case errors.Is(err, verify.Credentials): // they are not sent again
+			return err
 		case err == nil:
 			seen = fmt.Errorf("it is in %q", now)
 		case wait.Err() == nil || seen == nil:

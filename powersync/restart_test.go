@@ -168,3 +168,36 @@ func TestRefusedCredentialsAreNotSentAgainForARestart(t *testing.T) {
 		}
 	}
 }
+
+// lockedOut is hardware whose BMC refuses the credentials once a power state was set.
+type lockedOut struct {
+	*hardware
+	refused error
+	sent    int // refused credentials
+}
+
+func (l *lockedOut) SetPower(ctx context.Context, id string, power states.Power) error {
+	l.refused = verify.Credentials
+	return l.hardware.SetPower(ctx, id, power)
+}
+
+func (l *lockedOut) PowerState(ctx context.Context, id string) (states.Power, error) {
+	if l.refused != nil {
+		l.sent++
+		return states.NoPower, l.refused
+	}
+	return l.hardware.PowerState(ctx, id)
+}
+
+func TestTheWaitForAPowerStateEndsWithRefusedCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machines := &lockedOut{hardware: newHardware(isOn)}
+		h := newFixture(t, machines.hardware, nodes(node(isOn)), func(c *powersync.Config) { c.Driver = machines })
+		begun := time.Now()
+		err := h.Set(t.Context(), "a", isOff, 0)
+		require.ErrorIs(t, err, verify.Credentials)
+		require.NotErrorIs(t, err, powersync.ErrNotReached)
+		require.Equal(t, 1, machines.sent)
+		require.Zero(t, time.Since(begun))
+	})
+}

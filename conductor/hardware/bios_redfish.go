@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -81,8 +82,8 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 	for first := true; time.Now().Before(deadline); first = false {
 		progress, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BootProgress)
 		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
-		if err == nil && (progress == "" || booted) {
-			return nil
+		if err == nil && (progress == "" || booted) || errors.Is(err, verify.Credentials) {
+			return err
 		}
 		if err := b.pause(ctx); err != nil {
 			return err
@@ -139,6 +140,8 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			missing, err = b.pending(ctx, t, wanted, len(settings))
 		}
 		switch {
+		case errors.Is(err, verify.Credentials):
+			return err
 		case err != nil || len(missing) > 0:
 		case sent:
 			return b.rebooted(t)

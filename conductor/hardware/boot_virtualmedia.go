@@ -173,6 +173,8 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.Is(err, verify.Credentials):
+			return err
 		case within.Err() != nil:
 			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later
 			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), unread)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// changePassword changes the password of a BMC, which ends its sessions, with the first request to a path that ends in
+// the last of some texts, after requests to paths that end in the ones before. It counts the log-ins after that.
+func changePassword(server *bmctest.Redfish, after ...string) (logins *atomic.Int32) {
+	var met atomic.Int32
+	logins = new(atomic.Int32)
+	server.AddFault(bmctest.Fault{If: func(r *http.Request) bool {
+		changed := int(met.Load()) == len(after)
+		if !changed && strings.HasSuffix(r.URL.Path, after[met.Load()]) {
+			met.Add(1)
+		}
+		if changed && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/Sessions") {
+			logins.Add(1)
+		}
+		return changed && r.URL.Path != "/redfish/v1/"
+	}, Do: bmctest.Status(http.StatusUnauthorized)})
+	return logins
+}
+
+func TestAWaitForBIOSSettingsEndsWithRefusedCredentials(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{}, inSeries(states.Flamingo))
+	s.redfish.AwaitBIOS(time.Hour, time.Millisecond)
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	logins := changePassword(server, "ComputerSystem.Reset", "/Bios")
+	request := s.word("clean")
+	settings := map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": 30}}}
+	request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "apply_configuration", Args: settings}}
+	require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+	n = s.settle(n)
+	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "credentials refused")
+	require.LessOrEqual(t, logins.Load(), int32(2))
+}
+
+func TestAWaitForAnImageInItsSlotEndsWithRefusedCredentials(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{MediaTimeout: time.Hour})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image}))
+	logins := changePassword(server, "VirtualMedia.InsertMedia")
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "credentials refused")
+	require.LessOrEqual(t, logins.Load(), int32(2)) // the clean-up sends them again
+}
