@@ -75,12 +75,12 @@ func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 }
 
-// Firmware of AMI has the boot override in a settings object without a link, and in the system once it is in force.
+// Firmware of AMI, alone, has the boot override in a settings object without a link, and in the system once it is in force.
 func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
 	const settings = systemPath + "/SD"
 	unlinked := bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")}
 	readOnly := bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(http.StatusMethodNotAllowed)}
-	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, unlinked, readOnly)
+	d, server := profileDriver(t, bmctest.Profile{Manufacturer: "AMI", Settings: "SD", BootInSettings: true}, unlinked, readOnly)
 	kept, err := d.KeepBootDevice(t.Context(), "node", "pxe")
 	require.NoError(t, err)
 	require.True(t, kept)

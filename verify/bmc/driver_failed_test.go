@@ -88,3 +88,18 @@ func TestASessionIsNotKeptAfterAFailureWhereNoneIsAllowed(t *testing.T) {
 	require.ErrorIs(t, err, verify.Unsupported)
 	require.Empty(t, server.Sessions())
 }
+
+// Some BMCs answer 401 for any path that they do not have, and only AMI's have boot overrides in one that nothing links.
+func TestTheBootDeviceIsReadInNoPathThatTheBMCDoesNotHave(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Faults = []bmctest.Fault{{On: systemPath + "/SD", Do: bmctest.Status(http.StatusUnauthorized)}}
+	})
+	config := configOf(server)
+	config.Auth = "basic"
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	for range 2 {
+		_, _, err := d.BootDevice(t.Context(), "node")
+		require.NoError(t, err)
+	}
+	require.Zero(t, count(server, "GET", systemPath+"/SD"))
+}

@@ -40,7 +40,7 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 		if settings, err = r.bootSettings(ctx, system, hasTarget); err == nil {
 			now, err = settings.boot()
 		}
-		if err == nil && settings.unlinked { // changeBoot may have set it there
+		if err == nil && settings.unlinked && r.bootNeeds(system).whole { // changeBoot may have set it there
 			var other resource
 			other.raw, _, _ = r.client.Get(ctx, settings.settings) // one that cannot be read has no boot override
 			there, malformed := other.boot()
