@@ -148,10 +148,16 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	of.long = of.long && c.Protocol != ipmiProtocol
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
+	defer func() {
+		if n.open != nil { // f has panicked
+			closeConnection(ctx, n.open, c.Log)
+		}
+	}()
 
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()
 		err := d.use(ctx, n, of, f)
+		n.open = nil
 		if !expires || verify.KindOf(err) != verify.Credentials {
 			return err
 		}
@@ -161,7 +167,9 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		return err
 	}
 	n.open = &openConnection{connection: conn, config: c}
-	return d.use(ctx, n, of, f)
+	err = d.use(ctx, n, of, f)
+	n.open = nil
+	return err
 }
 
 // sessionUnaffected are the failures of calls that tell nothing about their session.

@@ -3,11 +3,13 @@
 package bmc_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -102,4 +104,19 @@ func TestTheBootDeviceIsReadInNoPathThatTheBMCDoesNotHave(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Zero(t, count(server, "GET", systemPath+"/SD"))
+}
+
+// The permission of the conductor's fence is asked within a call.
+func TestAPanicWithinACallLeavesNoSession(t *testing.T) {
+	d, server := vendorDriver(t)
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, server.Sessions(), 1)
+	require.PanicsWithValue(t, "permit", func() {
+		_ = d.SetBootDevice(fence.With(t.Context(), func(context.Context) error { panic("permit") }), "node", "pxe", false)
+	})
+	require.Empty(t, server.Sessions())
+	_, err = d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, server.Sessions(), 1)
 }

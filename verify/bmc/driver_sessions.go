@@ -23,7 +23,7 @@ type openConnection struct {
 // lockedNode is a node that a call has locked.
 type lockedNode struct {
 	id   string
-	open *openConnection // nil if there was none yet
+	open *openConnection // nil if there is none, or the call has no more use for it
 }
 
 // enter begins a call: it waits for the node's lock.
@@ -62,6 +62,7 @@ func (d *Driver) resume(ctx context.Context, n *lockedNode, c Config) bool {
 		return true
 	}
 	closeConnection(ctx, s, s.config.Log)
+	n.open = nil
 	return false
 }
 
