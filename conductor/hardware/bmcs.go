@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,8 +24,9 @@ type bmcs struct {
 	// parse returns the configuration of a node's BMC from its driver_info.
 	parse func(info) (bmc.Config, error)
 
-	config Config
-	driver *bmc.Driver
+	config      Config
+	authorities *x509.CertPool // of Config.VerifyCA, nil for the operating system's
+	driver      *bmc.Driver
 
 	biosTimeout, biosInterval time.Duration // constants but for tests
 }
@@ -34,7 +36,7 @@ func (b *bmcs) open(c Config) (err error) {
 	if b.config, err = c.withDefaults(); err != nil {
 		return err
 	}
-	if _, err = b.config.authorities(); err != nil {
+	if b.authorities, err = b.config.authorities(); err != nil {
 		return err
 	}
 	b.biosTimeout, b.biosInterval = biosTimeout, biosInterval
@@ -55,18 +57,15 @@ func (b *bmcs) Validate(n Node) error {
 }
 
 // verifier returns the verifier and the configuration of a node's BMC. It is called for each call, and reads the files
-// of redfish_verify_ca or Config.VerifyCA each time: certificates that were renewed count from the next call on, as in
-// Ironic, and a kept session that was opened with others is replaced.
+// of redfish_verify_ca each time: certificates that were renewed count from the next call on, as in Ironic, and a kept
+// session that was opened with others is replaced.
 func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	c, err := b.parse(info{n})
 	if err != nil {
 		return nil, c, err
 	}
-	if c.Protocol == "redfish" && c.RootCAs == nil && !c.InsecureSkipTLSVerify {
-		if c.RootCAs, err = b.config.authorities(); err != nil {
-			return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,
-				Text: fmt.Sprintf("The BMC of node %s cannot be verified: %v", n.UUID, err)}
-		}
+	if c.RootCAs == nil && !c.InsecureSkipTLSVerify {
+		c.RootCAs = b.authorities
 	}
 	c.Timeout, c.Pause = b.config.Timeout, b.config.Pause
 	c.CheckManagement = b.config.CheckManagement

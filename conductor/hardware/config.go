@@ -40,7 +40,7 @@ type Config struct {
 	SkipBMCPorts bool
 	// VerifyCA is the path of a file or folder with the certificates of the authorities that are trusted for the nodes
 	// whose driver_info has no path in redfish_verify_ca; if empty, the operating system's ([redfish]verify_ca). It is
-	// read for each call, as redfish_verify_ca is.
+	// read once.
 	VerifyCA string
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s.
 	Pause time.Duration
