@@ -68,7 +68,7 @@ func (ts *hardwareTypes) usesAgent(ctx context.Context, hardware Hardware, n *No
 	return askHardware(ctx, ts, n, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
-// What the calls of an AgentBooter are for, to hardwareTypes.operate.
+// What the calls of an AgentBooter are for, as callHardware names them.
 const (
 	toBoot    = "to boot the agent"
 	toCleanUp = "to clean up"
@@ -81,7 +81,7 @@ type agentUse struct {
 	available   []Step // if a client or a runbook has composed the steps, which may need no agent
 }
 
-// agentUse returns the answers of a hardware type. It is called within an ask.
+// agentUse returns the answers of a hardware type. It is called within askHardware.
 func (ts *hardwareTypes) agentUse(hardware Hardware, n *Node, kind *workKind) (use agentUse) {
 	booter := agentBooter(hardware, n, kind.work)
 	if use.executes = kind.agent.word != "" && booter != nil; !use.executes {

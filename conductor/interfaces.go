@@ -164,7 +164,7 @@ func (ts *hardwareTypes) stepsFor(ctx context.Context, hardware Hardware, n *Nod
 	return askHardware(ctx, ts, n, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
 }
 
-// listSteps is stepsFor within an ask.
+// listSteps is stepsFor within askHardware.
 func (ts *hardwareTypes) listSteps(hardware Hardware, n *Node, work states.Work) []Step {
 	d := ts.description(n)
 	var steps []Step

@@ -18,7 +18,7 @@ type result struct {
 	event  states.Event
 	err    error
 	change func(*Node)
-	// always says that edit is made even if the result cannot be stored and the work fails for that.
+	// always says that the change is made even if the result cannot be stored and the work fails for that.
 	always bool
 	// stepsDone says that the work had steps, and that all of them have ended.
 	stepsDone bool
