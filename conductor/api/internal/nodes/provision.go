@@ -172,7 +172,7 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 			return p, err
 		}
 	}
-	if err := cmp.Or(checkRamdisk(r, q), q.misplaced(r.Version)); err != nil || refused != nil {
+	if err := cmp.Or(checkRamdisk(r, q), q.misplaced(r.Version, refused != nil)); err != nil || refused != nil {
 		return p, err
 	}
 	if err := q.missing(); err != nil {
@@ -195,8 +195,9 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 	return p, cmp.Or(err, p.CheckSteps(r.Conductor.Rules()))
 }
 
-// misplaced returns an error for a value that the target does not take.
-func (q provisionQuery) misplaced(version states.APIVersion) error {
+// misplaced returns an error for a value that the target does not take. A version that is tooOld for the target in the
+// node's state is refused before misplaced service steps, and after all other values.
+func (q provisionQuery) misplaced(version states.APIVersion, tooOld bool) error {
 	for _, arg := range []struct {
 		name    string
 		given   bool
@@ -206,7 +207,7 @@ func (q provisionQuery) misplaced(version states.APIVersion) error {
 		{"clean_steps", len(q.steps["clean_steps"]) > 0, since.First, true},
 		{"deploy_steps", len(q.steps["deploy_steps"]) > 0, since.DeploySteps, false},
 		{"rescue_password", q.hasPassword, since.First, false},
-		{"service_steps", len(q.steps["service_steps"]) > 0, since.First, true},
+		{"service_steps", len(q.steps["service_steps"]) > 0 && !tooOld, since.First, true},
 	} {
 		switch {
 		case !arg.given:
