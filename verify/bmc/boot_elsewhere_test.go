@@ -59,11 +59,36 @@ func TestABootOverrideThatIsReadOnlyIsSetInTheOtherResource(t *testing.T) {
 			require.Equal(t, test.paths, paths)
 			if !test.ok {
 				require.Error(t, err)
-				require.NotContains(t, err.Error(), "400 Bad Request b", "the first refusal tells why")
 				return
 			}
 			require.NoError(t, err)
 			require.Equal(t, "Pxe Once UEFI", server.Boot("1"))
+		})
+	}
+}
+
+// The outcome of a request that was lost is unknown, and refused credentials are reported as such.
+func TestTheErrorOfABootOverrideTellsWhyTheOtherResourceHasNotTakenIt(t *testing.T) {
+	const settings = systemPath + "/SD"
+	idle := bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")}
+	for name, test := range map[string]struct {
+		do   bmctest.Effect
+		kind verify.Kind
+		both bool // the error tells of both requests
+	}{
+		"lost":        {bmctest.CloseAfter(0), verify.Protocol, false},
+		"refused":     {bmctest.Status(401), verify.Credentials, false},
+		"unavailable": {bmctest.Status(503), verify.Unreachable, true},
+		"invalid":     {bmctest.Status(400), verify.Protocol, true},
+		"read-only":   {bmctest.Status(405), verify.Unsupported, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, idle,
+				bmctest.Fault{On: settings, Method: http.MethodPatch, Do: test.do})
+			err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+			require.ErrorIs(t, err, test.kind)
+			require.ErrorContains(t, err, "PATCH "+settings+": ")
+			require.Equal(t, test.both, strings.Contains(err.Error(), "PATCH "+systemPath+": 405 Method Not Allowed"), err)
 		})
 	}
 }

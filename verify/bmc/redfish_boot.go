@@ -195,8 +195,13 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	}
 	now, _ := other.boot() // of another type, it has another value
 	there, refused := r.patchBoot(ctx, other, q.elsewhere(now))
-	if refused != nil {
-		return a, err
+	switch {
+	case r.client.Lost() != nil || r.client.Refused():
+		return there, refused
+	case refused != nil:
+		both := failure.Of(refused) // the first refusal only says that the boot override is set elsewhere
+		both.Text = err.Error() + "; then " + both.Text
+		return a, both
 	}
 	at.resource = other
 	return there, nil
