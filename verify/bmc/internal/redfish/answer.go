@@ -38,14 +38,14 @@ const (
 // not do or tell without a licence.
 const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 
-// What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, and not
-// that the machine is in lockdown or a configuration is locked; and that the BMC has no licence for what is asked for,
-// as a Supermicro says (OemLicenseNotPassed), some of them even of the service root.
+// What an answer 403 says besides that a password is wrong: that the account is locked after too many of them, or
+// blocked, as a Lenovo says, and not that the machine is in lockdown or a configuration is locked; and that the BMC has
+// no licence for what is asked for, as a Supermicro says (OemLicenseNotPassed), some of them even of the service root.
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
-	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _-]?lock([^d]|$)|[^.,:;]{0,40}\block(ed| on)\b)|` +
-		`(\b|_)lock(ed)?[ _-]?out\b|\blocked (account|user|login)\b`)
+	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _-]?(lock([^d]|$)|blocked)|[^.,:;]{0,40}\b(b?locked|lock on)\b)|` +
+		`(\b|_)lock(ed)?[ _-]?out\b|\bb?locked (account|user|login)\b`)
 	unlicensed = regexp.MustCompile(`(?i)licen[sc]e`)
 )
 
