@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -136,7 +135,7 @@ func (t *Task) powerOffAgent(ctx context.Context) error {
 	}
 	for range powerOffReads {
 		now := t.engine.readPower(ctx, t.hardware, n)
-		if errors.Is(now.Err, verify.Credentials) { // they are not sent again
+		if verify.LoginRefused(now.Err) {
 			return now.Err
 		}
 		if now.Err == nil && now.Power == states.PowerOff {

@@ -167,9 +167,9 @@ func cached[T any](
 	}
 	n := t.Node()
 	found, err := callHardware(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
-	reads.accepted = reads.accepted || !reflect.ValueOf(found).IsZero()
+	reads.accepted = reads.accepted || err == nil && !reflect.ValueOf(found).IsZero()
 	if err != nil {
-		if errors.Is(err, verify.Credentials) && (!reads.accepted || errors.Is(err, verify.Locked)) {
+		if verify.LoginRefused(err) && (!reads.accepted || errors.Is(err, verify.Locked)) {
 			reads.refused = fmt.Errorf("read the %s: %w", what, err)
 		}
 		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)

@@ -18,15 +18,15 @@ import (
 // refusing is fake-hardware whose BMC refuses some reads of the cache.
 type refusing struct {
 	*conductor.Fake
-	refuses map[string]verify.Kind // by what is read
+	refuses map[string]error // by what is read
 	calls   []string
 }
 
 // read counts a read and returns its error.
 func (r *refusing) read(what string) error {
 	r.calls = append(r.calls, what)
-	if kind, ok := r.refuses[what]; ok {
-		return fmt.Errorf("refused: %w", kind)
+	if err, ok := r.refuses[what]; ok {
+		return fmt.Errorf("refused: %w", err)
 	}
 	return nil
 }
@@ -59,23 +59,24 @@ func (r *refusing) SetPower(context.Context, *conductor.Node, states.Power) erro
 // same.
 func TestACleaningOrAServiceEndsWithTheFirstReadWhoseCredentialsAreRefused(t *testing.T) {
 	all := []string{"vendor", "boot mode", "secure boot", "BIOS", "firmware"}
-	wrong := map[string]verify.Kind{}
+	forbidden := &verify.Error{Kind: verify.Credentials, Err: verify.ErrForbidden}
+	wrong := map[string]error{}
 	for _, what := range all {
 		wrong[what] = verify.Credentials
 	}
 	for name, test := range map[string]struct {
-		refuses map[string]verify.Kind
+		refuses map[string]error
 		calls   []string
 		err     string // of the work
 	}{
 		"a wrong password": {wrong, []string{"vendor"}, "read the vendor: refused: credentials refused"},
-		"a password that is wrong after a read that asks nobody": {map[string]verify.Kind{"boot mode": verify.Credentials},
+		"a password that is wrong after a read that asks nobody": {map[string]error{"boot mode": verify.Credentials},
 			[]string{"vendor", "boot mode"}, "read the boot mode: refused: credentials refused"},
-		"an account that is locked after a read": {map[string]verify.Kind{"BIOS": verify.Locked}, all[:4],
+		"an account that is locked after a read": {map[string]error{"BIOS": verify.Locked}, all[:4],
 			"read the BIOS settings: refused: account locked"},
-		"no permission for secure boot and BIOS": {map[string]verify.Kind{"secure boot": verify.Credentials, "BIOS": verify.Credentials},
-			append(all, all...), ""},
-		"another error": {map[string]verify.Kind{"vendor": verify.Timeout}, append(all, all...), ""},
+		"no permission for secure boot and BIOS": {map[string]error{"secure boot": forbidden, "BIOS": forbidden}, append(all, all...), ""},
+		"no permission for the vendor, before anything is read": {map[string]error{"vendor": forbidden}, append(all, all...), ""},
+		"another error": {map[string]error{"vendor": verify.Timeout}, append(all, all...), ""},
 	} {
 		for target, from := range map[string]states.State{"clean": states.Manageable, "service": states.Active} {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestThePasswordMayBeChangedDuringACleaning(t *testing.T) {
 		hardware := &refusing{Fake: &conductor.Fake{}}
 		hardware.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
 			if operation == "bios.cache_bios_settings" {
-				hardware.refuses = map[string]verify.Kind{"vendor": verify.Credentials}
+				hardware.refuses = map[string]error{"vendor": verify.Credentials}
 				hardware.calls = nil
 			}
 			return nil

@@ -213,7 +213,7 @@ func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Du
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(now.Err, verify.Credentials): // they are not sent again
+		case verify.LoginRefused(now.Err):
 			return now.Err
 		case time.Since(begun) <= timeout: // a BMC may be busy meanwhile
 		case now.Err != nil:

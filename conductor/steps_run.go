@@ -33,7 +33,7 @@ func (e *abortError) Error() string {
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := kindOf(t.Node().ProvisionState)
 	err := t.refreshCache(ctx, kind, false)
-	if errors.Is(err, verify.Credentials) { // a clean-up would send them again, and nothing has begun
+	if verify.LoginRefused(err) { // a clean-up would send the password again, and nothing has begun
 		return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }}
 	}
 	if err == nil {

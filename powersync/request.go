@@ -134,7 +134,7 @@ func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout 
 		switch {
 		case err == nil && now == target:
 			return nil
-		case errors.Is(err, verify.Credentials): // they are not sent again
+		case verify.LoginRefused(err):
 			return err
 		case err == nil:
 			seen = fmt.Errorf("it is in %q", now)

@@ -30,8 +30,7 @@ const (
 	Cancelled
 	// TLS says that the BMC's certificate is not trusted, is another host's, or has expired.
 	TLS
-	// Credentials says that the BMC refuses the user or the password. Callers do not send them again and again, as while
-	// they wait for a machine: BMCs lock accounts.
+	// Credentials says that the BMC refuses the user or the password, or what the user asks for, see [LoginRefused].
 	Credentials
 	// Locked says that the BMC has locked the account. Such an error also matches Credentials.
 	Locked
@@ -68,6 +67,16 @@ func (k Kind) Error() string {
 
 // Is reports whether a kind matches another one: Locked matches Credentials.
 func (k Kind) Is(target error) bool { return k == Locked && target == Credentials }
+
+// ErrForbidden is in an error of kind Credentials if the BMC has accepted the password, and its user may not do what was
+// asked. To repeat such a request locks no account.
+var ErrForbidden = errors.New("the user lacks the permission")
+
+// LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again while
+// one waits for a machine: BMCs lock accounts.
+func LoginRefused(err error) bool {
+	return errors.Is(err, Credentials) && !errors.Is(err, ErrForbidden)
+}
 
 // Error says which operation failed, and why. It unwraps to its Kind and to Err.
 type Error struct {

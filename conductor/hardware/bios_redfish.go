@@ -82,7 +82,7 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 	for first := true; time.Now().Before(deadline); first = false {
 		progress, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BootProgress)
 		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
-		if err == nil && (progress == "" || booted) || errors.Is(err, verify.Credentials) {
+		if err == nil && (progress == "" || booted) || verify.LoginRefused(err) {
 			return err
 		}
 		if err := b.pause(ctx); err != nil {
@@ -140,7 +140,7 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			missing, err = b.pending(ctx, t, wanted, len(settings))
 		}
 		switch {
-		case errors.Is(err, verify.Credentials):
+		case verify.LoginRefused(err):
 			return err
 		case err != nil || len(missing) > 0:
 		case sent:

@@ -173,7 +173,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, verify.Credentials):
+		case verify.LoginRefused(err):
 			return err
 		case within.Err() != nil:
 			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later

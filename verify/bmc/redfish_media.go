@@ -167,7 +167,7 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
-	listed, served := true, false
+	listed, served, missing := true, false, []error(nil)
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
@@ -177,9 +177,10 @@ func (r *reader) slots() (slots []slot, err error) {
 		}
 	}
 	read := func(link string) {
-		if absent := len(r.absent); link != "" {
+		if before := len(r.absent); link != "" {
 			readMembers(r, link, add)
-			served = served || len(r.absent) == absent
+			served = served || len(r.absent) == before
+			missing = append(missing, r.absent[before:]...)
 		}
 	}
 	read(r.link("VirtualMedia"))
@@ -190,7 +191,7 @@ func (r *reader) slots() (slots []slot, err error) {
 		r.errs = r.errs[:failed]
 	}
 	if !served {
-		r.errs = append(r.errs, r.absent...)
+		r.errs = append(r.errs, missing...)
 	}
 	return slots, r.err()
 }

@@ -27,6 +27,8 @@ type Answer struct {
 	reason string // the status line's
 	// unproven: the request had the password, which the BMC had not accepted before.
 	unproven bool
+	// loggedIn: the BMC had accepted the password before the request.
+	loggedIn bool
 }
 
 const (
@@ -65,7 +67,11 @@ func (a *Answer) refusal() error {
 	case code == http.StatusForbidden && accountLocked.Match(a.Body):
 		return a.fail(verify.Locked, said, nil)
 	case code == http.StatusForbidden:
-		return a.fail(verify.Credentials, said, nil)
+		refused := a.fail(verify.Credentials, said, nil)
+		if a.loggedIn {
+			refused.Cause = verify.ErrForbidden
+		}
+		return refused
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return a.fail(verify.Unreachable, said, nil)
 	case code/100 != 2:

@@ -137,7 +137,7 @@ func (c *Client) once(ctx context.Context, r Request) (*Answer, error) {
 	if err != nil {
 		return a, err
 	}
-	a.unproven = c.basic && !c.accepted
+	a.unproven, a.loggedIn = c.basic && !c.accepted, c.session != nil || c.accepted
 	if err := a.refusal(); err != nil {
 		c.refused = c.refused || a.Status == http.StatusUnauthorized
 		return a, err
