@@ -119,10 +119,10 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		}
 		set := n.Clone()
 		err := by.SetBootDevice(ctx, set, args.Device, args.Persistent)
-		if err != nil || reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
+		if reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
 			return nil, err
 		}
-		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, nil
+		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, err
 	}
 	// It goes on if the client leaves, or another conductor no longer waits for it, as in Ironic.
 	return none{}, c.engine.exclusivelyFor(context.WithoutCancel(ctx), actionTimeout, ident, "setting the boot device", set)

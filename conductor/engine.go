@@ -114,7 +114,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, prepare prepara
 }
 
 // hardwareCall calls a node's hardware type for a client. It returns a change of the node's record, nil for none, which
-// is stored if the node was reserved for the call.
+// is stored if the node was reserved for the call, also beside an error.
 type hardwareCall func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error)
 
 // exclusively reserves a node, calls f and drops the reservation. It retries while the node is
@@ -146,7 +146,7 @@ func (e *engine) tryExclusively(ctx context.Context, limit time.Duration, ident,
 	if errors.Is(lost, ErrTooLarge) { // with the change alone
 		_ = e.unreserve(ctx, s, n.UUID, nil)
 	}
-	if change != nil {
+	if err == nil && change != nil {
 		err = lost
 	}
 	return err
@@ -214,7 +214,7 @@ func (e *engine) callReserved(
 	case s.ctx.Err() != nil:
 		return nil, e.sessions.noMember()
 	default:
-		return nil, &HardwareError{err}
+		return change, &HardwareError{err}
 	}
 }
 

@@ -146,7 +146,7 @@ type BootDeviceManager interface {
 	// BootDevice reads the device that the node boots from next.
 	BootDevice(ctx context.Context, n *Node) (device string, persistent bool, err error)
 	// SetBootDevice sets the device for the next boot, or for all boots if persistent. It may replace
-	// n.DriverInternalInfo, which is then stored.
+	// n.DriverInternalInfo, which is then stored, also if it fails.
 	SetBootDevice(ctx context.Context, n *Node, device string, persistent bool) error
 }
 
