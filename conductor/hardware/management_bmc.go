@@ -29,7 +29,10 @@ func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (devic
 	return device, persistent, err
 }
 
-// SetBootDevice implements [Management].
+// SetBootDevice implements [Management]. The device before is not set again from now on, even if the BMC refuses the
+// new one.
+//
+// Source: set_boot_device in ironic/drivers/modules/redfish/management.py.
 func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	if err := b.checkDevice(device); err != nil {
 		return err
@@ -42,12 +45,9 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		}
 		return b.driver.SetBootDevice(ctx, n.UUID, device, false)
 	})
-	if err != nil && !errors.Is(err, bmc.ErrBootMode) { // which is about the boot mode beside a device that is set
-		return err
-	}
 	internal := maps.Clone(n.DriverInternalInfo)
 	delete(internal, onceKey)
-	if !kept {
+	if !kept && (err == nil || errors.Is(err, bmc.ErrBootMode)) { // which is about the boot mode beside a device that is set
 		if internal == nil {
 			internal = map[string]any{}
 		}

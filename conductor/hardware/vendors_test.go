@@ -51,6 +51,37 @@ func TestABootDeviceThatTheBMCDoesNotKeepIsSetBeforeEachStart(t *testing.T) {
 	require.NotContains(t, internal(), "redfish_boot_device")
 }
 
+// It would replace the new one, which may be set although the request has failed.
+func TestABootDeviceIsNotSetAgainOnceAnotherOneIsRequested(t *testing.T) {
+	for name, fail := range map[string]func(*bmctest.Redfish){
+		"refused": func(server *bmctest.Redfish) {
+			server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(http.StatusBadRequest)})
+		},
+		"set in another boot mode": func(server *bmctest.Redfish) { losesMode(server, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.Manufacturer = "Supermicro" })
+			s := start(t, hardware.Config{})
+			n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+				n.ProvisionState, n.DriverInternalInfo = states.Active, map[string]any{"redfish_boot_device": "disk"}
+			})
+			require.ErrorIs(t, s.SetBootDevice(t.Context(), n.UUID, "tape", false), conductor.Invalid)
+			now, err := s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "disk", now.DriverInternalInfo["redfish_boot_device"], "no other device is requested")
+			fail(server)
+			require.Error(t, s.SetBootDevice(t.Context(), n.UUID, "pxe", false))
+			now, err = s.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.NotContains(t, now.DriverInternalInfo, "redfish_boot_device")
+			require.NoError(t, server.ClearFaults())
+			sent := patchesOf(server)
+			s.setPower(n, states.PowerOn)
+			require.Equal(t, sent, patchesOf(server))
+		})
+	}
+}
+
 func TestTheRecordOfABootDeviceLeavesTheOthersAlone(t *testing.T) {
 	server := startRedfish(t, lenovo)
 	b := newRedfish(t, hardware.Config{})
