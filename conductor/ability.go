@@ -102,7 +102,7 @@ const (
 )
 
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
-// it fails as [Conductor.BootDevice] does. It may take 20 minutes, and goes on after the end of ctx.
+// it fails as [Conductor.BootDevice] does. It may take two minutes, and goes on after the end of ctx.
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
 	_, err := setBootDeviceMethod.dispatch(ctx, c, ident, bootArgs{device, persistent})
 	return err
@@ -125,11 +125,16 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, err
 	}
 	// It goes on if the client leaves, or another conductor no longer waits for it, as in Ironic.
-	return none{}, c.engine.exclusivelyFor(context.WithoutCancel(ctx), actionTimeout, ident, "setting the boot device", set)
+	return none{}, c.engine.exclusivelyFor(context.WithoutCancel(ctx), bootDeviceTimeout, ident, "setting the boot device", set)
 }
 
-// clientCallTimeout bounds a hardware call whose result a client waits for.
-const clientCallTimeout = time.Minute
+const (
+	// clientCallTimeout bounds a hardware call whose result a client waits for.
+	clientCallTimeout = time.Minute
+	// bootDeviceTimeout bounds a change of the boot device, for which slow BMCs need more. It is less than the time in
+	// which an HTTP server has to answer, see package api.
+	bootDeviceTimeout = 110 * time.Second
+)
 
 // withInterface calls f for a node whose hardware type is an A, and returns its results. reserve is the engine's method
 // that calls a function for a node, with or without a reservation. For any other hardware type the error matches

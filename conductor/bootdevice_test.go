@@ -45,12 +45,12 @@ func TestWhatHardwareRecordsOfABootDeviceIsStoredAlsoIfItFails(t *testing.T) {
 	}
 }
 
-// slow is hardware that takes as long for a boot device as package bmc permits.
+// slow is hardware that takes long for a boot device.
 type slow struct{ *conductor.Fake }
 
 func (slow) SetBootDevice(ctx context.Context, n *conductor.Node, device string, _ bool) error {
 	n.DriverInternalInfo = map[string]any{"device": device}
-	sleep.For(ctx, 2*time.Minute)
+	sleep.For(ctx, 100*time.Second)
 	return ctx.Err()
 }
 

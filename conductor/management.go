@@ -253,8 +253,8 @@ const (
 	// actionWait is how long a caller waits for the result of manage. It is less than forwardTimeout, for which
 	// another conductor waits.
 	actionWait = 30 * time.Second
-	// actionTimeout bounds what manage does, and a change of the boot device. Some BMCs change a boot mode or secure boot
-	// in a boot of the machine, for which [redfish]boot_mode_config_timeout of Ironic gives 15 minutes.
+	// actionTimeout bounds what manage does. Some BMCs change a boot mode or secure boot in a boot of the machine, for
+	// which [redfish]boot_mode_config_timeout of Ironic gives 15 minutes.
 	actionTimeout = 20 * time.Minute
 )
 
