@@ -53,6 +53,30 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 	}
 }
 
+// TestEveryStableStateHasAnEntry fails for a stable state of which nobody has said whether an agent may stay then.
+func TestEveryStableStateHasAnEntry(t *testing.T) {
+	idle := map[states.State]bool{
+		states.Enroll: true, states.Manageable: true, states.Available: true, states.Active: false, states.Rescue: false, states.Error: false,
+	}
+	for series := range states.AllSeries() {
+		for s := range series.Table().Stable().All() {
+			require.Contains(t, idle, s, "say in conductor/agent_fasttrack.go whether an agent may stay in %v (idleWithAgent), and here", s)
+			require.Equal(t, idle[s], idleWithAgent.Has(s), s)
+		}
+	}
+}
+
+// TestEveryStateOfARefusalHasItsPlace fails for a state that the text of a refusal would leave out.
+func TestEveryStateOfARefusalHasItsPlace(t *testing.T) {
+	const missing = "conductor/rules_refusal.go has no place for %v in the order of its texts"
+	for s := range admission.InterfaceStates().All() {
+		require.Contains(t, updateOrder, s, missing, s)
+	}
+	for s := range (admission.Rules{Table: states.Latest().Table()}).DeleteAllowed().All() {
+		require.Contains(t, deleteOrder, s, missing, s)
+	}
+}
+
 // TestEveryRequestHasAnEntry fails for a request that the conductor does not know: one that begins no work known to it.
 func TestEveryRequestHasAnEntry(t *testing.T) {
 	others := []states.Event{states.EventProvide, states.EventAbort, states.EventUnhold}

@@ -17,7 +17,7 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 		table := series.Table()
 		for s := range table.States().All() {
 			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.states, s) || c.then == s }),
-				"%v: the chapters that have %v", series, s)
+				"graph/chapters.go: the chapters that have %v of %v", s, series)
 			require.True(t, table.Stable().Has(s) || table.Work(s) != states.NoWork, "%v of %v is the state of no work", s, series)
 			for _, l := range layouts() {
 				require.Equal(t, 1, count(l.allParts(), func(p partLayout) bool { return slices.Contains(p.all(), s) }),

@@ -4,6 +4,8 @@ package promises_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +44,21 @@ func TestRulesWithoutANumberKeepAsManyTransitionsAsAConductorDoes(t *testing.T) 
 	after.Transitions = after.Transitions[1:]
 	_, broken = promises.Rules{Table: rules.Table}.Write(&full, &after, false)
 	require.NotEmpty(t, broken)
+}
+
+// TestEveryStableStateHasAnEntry fails for a stable state of which nobody has said whether a token may be valid then.
+func TestEveryStableStateHasAnEntry(t *testing.T) {
+	forgets := map[states.State]bool{
+		states.Enroll: false, states.Manageable: true, states.Available: true, states.Active: true, states.Rescue: false, states.Error: false,
+	}
+	for series := range states.AllSeries() {
+		for s := range series.Table().Stable().All() {
+			require.Contains(t, forgets, s, "say in conductor/promises/promises.go whether %v says that work was done (trusted), and here", s)
+			after := promises.Version{State: s, Agent: conductor.AgentInfo{Token: "secret"}}
+			_, broken := rules.Write(&promises.Version{State: states.Deploying}, &after, false)
+			require.Equal(t, forgets[s], slices.Contains(broken, fmt.Sprintf("the token of its agent is valid in %q", s)), s)
+		}
+	}
 }
 
 func TestSoundWritesBreakNothing(t *testing.T) {

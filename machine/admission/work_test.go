@@ -23,6 +23,24 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 	}
 }
 
+// TestEveryStableStateHasAnEntry fails for a stable state of which nobody has said what this package allows then.
+func TestEveryStableStateHasAnEntry(t *testing.T) {
+	type allows struct{ connectivity, interfaces, protected bool }
+	known := map[states.State]allows{
+		states.Enroll: {true, true, false}, states.Manageable: {true, true, false}, states.Available: {false, true, false},
+		states.Active: {false, false, true}, states.Rescue: {false, false, true}, states.Error: {},
+	}
+	const missing = "say in machine/admission/object.go (connectivityStates) and record.go (interfaceStates, Update) what %v allows, and here"
+	for series := range states.AllSeries() {
+		rules := Rules{Table: series.Table()}
+		for s := range series.Table().Stable().All() {
+			require.Contains(t, known, s, missing, s)
+			protects := rules.Update(NodeFields{State: s}, Update{Protects: true}) == nil
+			require.Equal(t, known[s], allows{connectivityStates.Has(s), interfaceStates.Has(s), protects}, s)
+		}
+	}
+}
+
 // TestEveryRequestHasAnEntry fails for a request of which this package may not know what it needs of a node.
 func TestEveryRequestHasAnEntry(t *testing.T) {
 	type needs struct{ noMaintenance, validInterfaces bool }

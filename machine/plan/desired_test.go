@@ -105,7 +105,8 @@ func TestEveryStateAndRequestHasItsPlace(t *testing.T) {
 		table := series.Table()
 		for s := range table.States().All() {
 			_, err := plan.ParseGoal(s.String())
-			require.True(t, err == nil || table.Work(s) != states.NoWork, "%v of %v is neither a goal nor the state of a work", s, series)
+			require.True(t, err == nil || table.Work(s) != states.NoWork,
+				"%v of %v is neither a goal in machine/plan/goal.go nor the state of a work", s, series)
 		}
 		for row := range table.Transitions() {
 			if table.IsRequest(row) {
