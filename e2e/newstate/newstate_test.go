@@ -48,6 +48,17 @@ var wait = []insertion{
 		"agent: workAgent{answer: (*Task).finishRescue},\n"},
 }
 
+// park adds a stable state, in which the record of a node may be deleted.
+var park = []insertion{
+	{"states/state.go", "\n\tnumStates\n", "\t// Parked (\"parked\"): The node is kept for later.\n\tParked\n"},
+	{"states/stateword.go", "\n})\n\n// Parse ", "\n\tParked: \"parked\","},
+	{"states/texts.go", "\n}\n\n// eventTexts", "\n\tParked: \"The node is kept for later.\","},
+	{"states/members.go", "\t{AdoptFail, span{Newton, kept}},\n}", "\t{Parked, span{Hibiscus, kept}},\n"},
+	{"states/rows.go", "\t{InspectFail, Manageable,", "\t{Parked, NoState, NoWork, PhaseStable, span{Hibiscus, kept}},\n"},
+	{"states/rows.go", "\t{InspectFail, EventInspect,", "\t{Available, EventUnhold, Parked, span{Hibiscus, kept}},\n" +
+		"\t{Parked, EventManage, Manageable, span{Hibiscus, kept}},\n"},
+}
+
 // patch adds a work, its states and the request that starts it.
 var patch = []insertion{
 	{"states/state.go", "\n\tnumStates\n", "\t// Patching (\"patching\"): The firmware is patched.\n\tPatching\n\tPatchWait\n\tPatchFail\n"},
@@ -111,8 +122,20 @@ func TestAStateOfNoWorkFailsTheTestsOfEachPackage(t *testing.T) {
 	}
 }
 
+func TestAStableStateFailsTheTestsOfEachPackage(t *testing.T) {
+	failEach(t, park, map[string][]string{
+		"./machine/admission":  {"machine/admission/object.go", "record.go"},
+		"./machine/plan":       {"machine/plan/goal.go"},
+		"./powersync":          {"powersync/decide.go"},
+		"./graph":              {"graph/chapters.go"},
+		"./conductor":          {"conductor/agent_fasttrack.go", "conductor/rules_refusal.go"},
+		"./conductor/promises": {"conductor/promises/promises.go"},
+		"./conductor/hardware": {"conductor/hardware/published.go"},
+	})
+}
+
 func TestANewWorkWithARequestFailsTheTestsOfEachPackage(t *testing.T) {
-	for folder, files := range map[string][]string{
+	failEach(t, patch, map[string][]string{
 		"./machine":                        {"machine/recover.go", "machine/rules.go"},
 		"./machine/admission":              {"machine/admission/work.go", "machine/admission/provision.go"},
 		"./machine/plan":                   {"machine/plan/routes.go", "machine/plan/goal.go"},
@@ -120,9 +143,15 @@ func TestANewWorkWithARequestFailsTheTestsOfEachPackage(t *testing.T) {
 		"./graph":                          {"patching"},
 		"./conductor":                      {"conductor/works.go"},
 		"./conductor/api/internal/objects": {"conductor/api/internal/objects/nodesteps.go"},
-	} {
+	})
+}
+
+// failEach requires that with insertions in the sources the tests of packages fail, and that they name files.
+func failEach(t *testing.T, insertions []insertion, packages map[string][]string) {
+	t.Helper()
+	for folder, files := range packages {
 		t.Run(folder, func(t *testing.T) {
-			output, err := run(t, patch, folder, entries, listed)
+			output, err := run(t, insertions, folder, entries, listed)
 			require.Error(t, err)
 			for _, file := range files {
 				require.Contains(t, output, file)
