@@ -153,6 +153,7 @@ type firmwareUpdate struct {
 	bmclibFirmware
 	task     Task
 	switched bool // whether the update has switched the machine
+	refusals int  // sessions in a row whose credentials were refused
 }
 
 // install downloads the firmware of a component, verifies it, and does what the provider says that its install needs.
@@ -221,8 +222,16 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 func (u *firmwareUpdate) session(ctx context.Context, limit time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
 	b.timeout = limit
-	return b.call(ctx, u.task.Task.Node(), "firmware update", do)
+	err := b.call(ctx, u.task.Task.Node(), "firmware update", do)
+	if u.refusals++; !errors.Is(err, verify.Credentials) {
+		u.refusals = 0
+	}
+	return err
 }
+
+// refused reports whether a wait ends since credentials were refused: twice, as a BMC that restarts may refuse them for
+// a moment, and no more often, as a BMC may lock the account.
+func (u *firmwareUpdate) refused() bool { return u.refusals > 1 }
 
 // version returns the version of a component's firmware, empty if the BMC does not report it.
 func (u *firmwareUpdate) version(ctx context.Context, component string) (string, error) {
@@ -258,7 +267,7 @@ func (u *firmwareUpdate) await(ctx context.Context, component, taskID, before st
 		switch {
 		case state == constants.Complete:
 			return nil
-		case state == constants.Failed:
+		case state == constants.Failed, u.refused():
 			return failure
 		case lost:
 			now, err := u.version(ctx, component)
@@ -319,6 +328,9 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 			_, err := c.GetPowerState(ctx)
 			return err
 		})
+		if u.refused() {
+			return failure
+		}
 		if failure != nil {
 			continue
 		}

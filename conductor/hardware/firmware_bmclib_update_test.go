@@ -5,6 +5,8 @@ package hardware_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
 func TestBMCLibUpdatesFirmware(t *testing.T) {
@@ -125,6 +128,41 @@ func TestTheVersionTellsWhetherABMCHasRestartedThatHasNotAnswered(t *testing.T) 
 			require.Equal(t, end, n.ProvisionState, n.LastError)
 			require.Equal(t, []string{"sent", "1m0s", "Completed", restart, "1m0s", "refused", "1m0s", "refused", "1m0s"}, u.log)
 		})
+	}
+}
+
+// A BMC that restarts with its firmware may refuse the credentials for a moment.
+func TestTheWaitsOfAFirmwareUpdateEndWithCredentialsThatAreRefusedTwice(t *testing.T) {
+	const complete = "sent 1m0s Completed " + restart + " 1m0s"
+	for _, test := range []struct {
+		after    string
+		refusals int
+		end      states.State
+		log      string
+	}{
+		{"sent", 1, states.Manageable, "sent 1m0s 401 1m0s Completed " + restart + " 1m0s"},
+		{"sent", 5, states.CleanFail, "sent 1m0s 401 1m0s 401"},
+		{restart, 1, states.Manageable, complete + " 401 1m0s"},
+		{restart, 5, states.CleanFail, complete + " 401 1m0s 401"},
+	} {
+		s, u, server, files := startOpenBMC(t, "Completed")
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Method: http.MethodPost, If: func(*http.Request) bool {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			if test.refusals == 0 || !slices.Contains(u.log, test.after) {
+				return false
+			}
+			test.refusals--
+			u.log = append(u.log, "401")
+			return true
+		}, Do: bmctest.Status(http.StatusUnauthorized)})
+		n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)},
+			func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		s.setPower(n, states.PowerOn)
+		n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "bmc.bin"})
+		require.Equal(t, test.end, n.ProvisionState, n.LastError)
+		require.Equal(t, test.end == states.CleanFail, strings.Contains(n.LastError, "credentials refused"), n.LastError)
+		require.Equal(t, test.log, strings.Join(u.log, " "))
 	}
 }
 
