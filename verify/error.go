@@ -68,12 +68,12 @@ func (k Kind) Error() string {
 // Is reports whether a kind matches another one: Locked matches Credentials.
 func (k Kind) Is(target error) bool { return k == Locked && target == Credentials }
 
-// ErrForbidden is in an error of kind Credentials if the BMC has accepted the password, and its user may not do what was
-// asked. To repeat such a request locks no account.
+// ErrForbidden is in an error of kind Credentials if the BMC has accepted the password, and its user may not do what
+// was asked. To repeat such a request locks no account.
 var ErrForbidden = errors.New("the user lacks the permission")
 
-// LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again while
-// one waits for a machine: BMCs lock accounts.
+// LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again
+// while one waits for a machine: BMCs lock accounts.
 func LoginRefused(err error) bool {
 	return errors.Is(err, Credentials) && !errors.Is(err, ErrForbidden)
 }

@@ -36,6 +36,15 @@ func TestAnErrorAboutALockedAccountAlsoMatchesRefusedCredentials(t *testing.T) {
 	}
 }
 
+func TestALoginIsRefusedUnlessTheUserLacksAPermissionAlone(t *testing.T) {
+	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
+		err := &verify.Error{Kind: kind}
+		require.Equal(t, errors.Is(err, verify.Credentials), verify.LoginRefused(err), "%v", kind)
+	}
+	require.False(t, verify.LoginRefused(&verify.Error{Kind: verify.Credentials, Err: verify.ErrForbidden}))
+	require.False(t, verify.LoginRefused(nil))
+}
+
 func TestKindsHaveTexts(t *testing.T) {
 	require.Equal(t, "failed", verify.Failed.Error())
 	require.Equal(t, "the verifier failed", verify.Panicked.Error())

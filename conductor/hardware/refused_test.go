@@ -61,3 +61,24 @@ func TestAWaitForAnImageInItsSlotEndsWithRefusedCredentials(t *testing.T) {
 	require.Contains(t, n.LastError, "credentials refused")
 	require.LessOrEqual(t, logins.Load(), int32(2)) // the clean-up sends them again
 }
+
+// A refused request of a user who is logged in locks no account: the wait goes on.
+func TestAWaitForBIOSSettingsGoesOnAfterARequestThatIsForbidden(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{}, inSeries(states.Flamingo))
+	s.redfish.AwaitBIOS(time.Hour, time.Millisecond)
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	var reset atomic.Bool
+	server.AddFault(bmctest.Fault{Times: 2, If: func(r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "ComputerSystem.Reset") {
+			reset.Store(true)
+		}
+		return reset.Load() && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/Bios")
+	}, Do: bmctest.Status(http.StatusForbidden)})
+	request := s.word("clean")
+	settings := map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": 30}}}
+	request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "apply_configuration", Args: settings}}
+	require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+	n = s.settle(n)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+}

@@ -100,7 +100,8 @@ func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 }
 
-// Firmware of AMI, alone, has the boot override in a settings object without a link, and in the system once it is in force.
+// Firmware of AMI, alone, has the boot override in a settings object without a link, and in the system once it is in
+// force.
 func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
 	const settings = systemPath + "/SD"
 	unlinked := bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")}

@@ -91,7 +91,8 @@ func TestASessionIsNotKeptAfterAFailureWhereNoneIsAllowed(t *testing.T) {
 	require.Empty(t, server.Sessions())
 }
 
-// Some BMCs answer 401 for any path that they do not have, and only AMI's have boot overrides in one that nothing links.
+// Some BMCs answer 401 for any path that they do not have, and only AMI's have boot overrides in one that nothing
+// links.
 func TestTheBootDeviceIsReadInNoPathThatTheBMCDoesNotHave(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Faults = []bmctest.Fault{{On: systemPath + "/SD", Do: bmctest.Status(http.StatusUnauthorized)}}

@@ -86,6 +86,11 @@ func TestASlotThatIsLinkedAndNotThereIsNotTakenForEmpty(t *testing.T) {
 	require.Empty(t, server.Media("CD"))
 	server.AddFault(empty)
 	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"), "the manager has no slots")
+	d, _ = vendorDriver(t,
+		bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("Links")},
+		bmctest.Fault{On: "/redfish/v1/Managers", Do: bmctest.Status(http.StatusNotFound)},
+	)
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"), "nothing has slots")
 }
 
 func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
