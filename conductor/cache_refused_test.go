@@ -74,7 +74,9 @@ func TestACleaningOrAServiceEndsWithTheFirstReadWhoseCredentialsAreRefused(t *te
 			[]string{"vendor", "boot mode"}, "read the boot mode: refused: credentials refused"},
 		"an account that is locked after a read": {map[string]error{"BIOS": verify.Locked}, all[:4],
 			"read the BIOS settings: refused: account locked"},
-		"no permission for secure boot and BIOS":                {map[string]error{"secure boot": forbidden, "BIOS": forbidden}, append(all, all...), ""},
+		"no permission for secure boot and BIOS": {
+			map[string]error{"secure boot": forbidden, "BIOS": forbidden}, append(all, all...), "",
+		},
 		"no permission for the vendor, before anything is read": {map[string]error{"vendor": forbidden}, append(all, all...), ""},
 		"another error": {map[string]error{"vendor": verify.Timeout}, append(all, all...), ""},
 	} {
