@@ -77,7 +77,7 @@ func readMachine(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 	if !t.Node().hasVendor() {
 		vendor, _ = cached(ctx, t, reader, "vendor", func(ctx context.Context, n *Node) (string, error) {
 			firmware, machine, err := reader.ReadVendor(ctx, n)
-			if t.Series() < states.Gazpacho {
+			if t.Series() < states.Gazpacho || err != nil { // the firmware's vendor may be read without a log-in
 				firmware = ""
 			}
 			return cmp.Or(firmware, machine), err
@@ -167,7 +167,7 @@ func cached[T any](
 	}
 	n := t.Node()
 	found, err := callHardware(ctx, t.engine.types, n, "to read the "+what, func(ctx context.Context) (T, error) { return read(ctx, n) })
-	reads.accepted = reads.accepted || err == nil && !reflect.ValueOf(found).IsZero()
+	reads.accepted = reads.accepted || !reflect.ValueOf(found).IsZero()
 	if err != nil {
 		if verify.LoginRefused(err) && (!reads.accepted || errors.Is(err, verify.Locked)) {
 			reads.refused = fmt.Errorf("read the %s: %w", what, err)

@@ -32,7 +32,10 @@ func (r *refusing) read(what string) error {
 }
 
 func (r *refusing) ReadVendor(context.Context, *conductor.Node) (firmware, machine string, err error) {
-	return "", "", r.read("vendor")
+	if err := r.read("vendor"); err != nil {
+		return "read without a log-in", "", err
+	}
+	return "", "", nil
 }
 
 func (r *refusing) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
@@ -74,6 +77,9 @@ func TestACleaningOrAServiceEndsWithTheFirstReadWhoseCredentialsAreRefused(t *te
 			[]string{"vendor", "boot mode"}, "read the boot mode: refused: credentials refused"},
 		"an account that is locked after a read": {map[string]error{"BIOS": verify.Locked}, all[:4],
 			"read the BIOS settings: refused: account locked"},
+		"refusals after a read": {
+			map[string]error{"secure boot": verify.Credentials, "BIOS": verify.Credentials}, append(all, all...), "",
+		},
 		"no permission for secure boot and BIOS": {
 			map[string]error{"secure boot": forbidden, "BIOS": forbidden}, append(all, all...), "",
 		},

@@ -75,7 +75,7 @@ var ErrForbidden = errors.New("the user lacks the permission")
 // LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again
 // while one waits for a machine: BMCs lock accounts.
 func LoginRefused(err error) bool {
-	return errors.Is(err, Credentials) && !errors.Is(err, ErrForbidden)
+	return errors.Is(err, Locked) || errors.Is(err, Credentials) && !errors.Is(err, ErrForbidden)
 }
 
 // Error says which operation failed, and why. It unwraps to its Kind and to Err.

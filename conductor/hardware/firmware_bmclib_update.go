@@ -318,7 +318,7 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 		if err != nil && (!sent || before == "") {
 			return err
 		}
-		unanswered = err
+		unanswered, u.refusals = err, 0
 	}
 	for failure := error(nil); ; {
 		if !u.pause(ctx, u.interval) {

@@ -199,8 +199,8 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	case r.client.Lost() != nil || r.client.Refused():
 		return there, refused
 	case refused != nil:
-		both := failure.Of(refused) // the first refusal only says that the boot override is set elsewhere
-		both.Text = err.Error() + "; then " + both.Text
+		both := failure.Of(refused)
+		both.Text += "; before that: " + err.Error() // it only says that the boot override is set elsewhere
 		return a, both
 	}
 	at.resource = other

@@ -46,8 +46,8 @@ const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
-	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _.-]?(lock([^d]|$)|blocked)|([^.,:;]|\.\S){0,40}\b(b?locked|lock on)\b)|` +
-		`(\b|_)lock(ed)?[ _-]?out\b|\bb?locked (account|user|login)\b`)
+	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _.-]?(lock([^d]|$)|blocked)|([^.,:;]|\.\w){0,40}\b(locked|lock on)\b|` +
+		`( (account|name))?( (is|was|has been))?( \w+)? blocked\b)|(\b|_)lock(ed)?[ _-]?out\b|\bb?locked (account|user|login)\b`)
 	unlicensed = regexp.MustCompile(`(?i)licen[sc]e`)
 )
 

@@ -51,6 +51,7 @@ func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 		{Answer{Status: 403, Body: []byte("the account of 'admin' is locked for a while")}, system, "refused", verify.Locked, nil},
 		{Answer{Status: 403, Body: []byte("the account 'svc.ironic' is locked")}, system, "refused", verify.Locked, nil},
 		{Answer{Status: 403, Body: []byte("Account.Locked")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 403, Body: []byte("not for this user.<br>The configuration is locked")}, system, "refused", verify.Credentials, nil},
 		{Answer{Status: 403, Body: []byte("login done. The configuration is locked")}, system, "refused", verify.Credentials, nil},
 		{Answer{Status: 403, Body: []byte("a locked account")}, system, "refused", verify.Locked, nil},
 		{Answer{Status: 403, Body: []byte("you are locked out")}, system, "refused", verify.Locked, nil},
