@@ -63,7 +63,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
-// bootDeviceFunction names what a hardware type without a BootDeviceManager lacks, in the refusal of a request.
+// bootDeviceFunction is what a hardware type without a BootDeviceManager lacks, in the text of a refusal.
 const bootDeviceFunction = "boot devices"
 
 type bootArgs struct {

@@ -22,10 +22,10 @@ const askTimeout = 5 * time.Second
 type question struct{ driver, node, what string }
 
 // askHardware calls methods of a node's hardware type that have no context. If the call panics or does not return in
-// time, askHardware returns a [*HardwareError] that names what was asked for. It returns the context's error if the
-// context has ended. While a call does not return that has not returned in time, the same question about the node fails
-// at once: clients and work ask again and again, and each call would keep a goroutine and a record. A call that a
-// client has left may be in time for others until its own time is over.
+// time, askHardware returns a [*HardwareError] that says what was asked for. It returns the context's error if the
+// context has ended. As long as a call that is late has not returned, the same question about the node fails at once:
+// clients and work ask again and again, and each call would keep a goroutine and a record. A call that a client has
+// left may be in time for others until its own time is over.
 func askHardware[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
 	q := question{n.Driver, n.UUID, what}
 	if left := types.unanswered.Left(q); left != nil {
@@ -69,8 +69,8 @@ func (ts *hardwareTypes) call(ctx context.Context, n *Node, what string, f func(
 // returns the change, which asks nobody. It may modify the node. An error refuses the change.
 type preparation func(ctx context.Context, n *Node) (change func(*Node) error, err error)
 
-// editPrepared reads a node, prepares a change of it, and calls edit with both, such as [fleet.editFrom]. The change is
-// prepared again only if another writer has meanwhile changed what the answers may depend on.
+// editPrepared reads a node, prepares a change of it, and calls edit with both, such as [fleet.editFrom]. It prepares
+// the change again only if another writer has meanwhile changed a field on which the answers may depend.
 func (f *fleet) editPrepared(
 	ctx context.Context, ident string, prepare preparation,
 	edit func(ctx context.Context, ident string, read *Node, change func(*Node) error) (before, n *Node, err error),

@@ -18,8 +18,9 @@ import (
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
 // conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
 // and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. A failure is logged, and the
-// record keeps what it has. But refused credentials end a cleaning or a service before its first step, whose errors
-// would be the same: BMCs lock accounts after a few attempts, and in Ironic each of these reads is one.
+// record keeps what it has. But if the BMC refuses the log-in ([verify.LoginRefused]) before anything is read, a
+// cleaning or a service fails before its first step: a step would be refused, too, and BMCs lock accounts after a few
+// attempts.
 //
 // Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {

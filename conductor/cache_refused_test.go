@@ -18,7 +18,7 @@ import (
 // refusing is fake-hardware whose BMC refuses some reads of the cache.
 type refusing struct {
 	*conductor.Fake
-	refuses map[string]error // by what is read
+	refuses map[string]error // the errors of its reads, by what is read
 	calls   []string
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 )
 
-// resources holds the functions that close what the service has opened, in the order in which it opened them.
+// resources are the functions that close what the service has opened, in the order in which it was opened.
 type resources []func() error
 
 func (r *resources) add(end func() error) { *r = append(*r, end) }

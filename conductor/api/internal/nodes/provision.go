@@ -63,7 +63,8 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 }
 
-// targetArgs lists the arguments that a target may have besides the one that [states.Event.Requires] names.
+// targetArgs are the arguments that a request for a target may have, besides the one that [states.Event.Requires]
+// names.
 type targetArgs struct {
 	steps       string            // the argument with steps; empty for none
 	configDrive states.APIVersion // the first version with configdrive; zero for none
