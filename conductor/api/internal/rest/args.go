@@ -3,11 +3,13 @@
 package rest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,72 +33,72 @@ type Args struct {
 // QueryArgs returns the query parameters and, of a DELETE, the arguments in the body. Any name other than those given
 // is a fault.
 func (r *Request) QueryArgs(names ...string) *Args {
-	a := &Args{Values: map[string]any{}}
-	a.addQuery(r)
-	a.only(r, names)
-	return a
+	values := arguments(r.Query, nil)
+	maps.Copy(values, r.bound.sent)
+	return r.args(values, names)
 }
 
 // BodyArgs returns the query parameters and the keys of the body. Any name other than those
 // given is a fault.
 func (r *Request) BodyArgs(limit Limit, names ...string) *Args {
-	a := &Args{Values: map[string]any{}}
-	a.addQuery(r)
-	body, err := r.Decode(limit)
+	object, err := r.object(limit)
 	if err != nil {
-		a.Err = err
-		return a
+		return &Args{Values: arguments(r.Query, nil), Err: err}
 	}
-	object, _ := body.(map[string]any)
-	if kind := r.contentType(); len(object) > 0 && kind != "application/json" && kind != "application/javascript" {
-		a.Err = errNotJSON
-		return a
+	return r.args(arguments(r.Query, object), names)
+}
+
+// args returns arguments. It refuses other names than those given and the body's, then an identifier in the path.
+func (r *Request) args(values map[string]any, names []string) *Args {
+	if a := r.bound.action; a != nil && a.Body != "" {
+		names = append(slices.Clone(names), a.Body)
+	}
+	return &Args{
+		Values: values, Err: cmp.Or(unexpected(values, names), r.bound.identFault),
+		repeats: r.Series >= states.Caracal, // 24.1.5; see the release note string-list-6098010bfdce9149
+	}
+}
+
+// arguments returns the parameters of a query and the keys of an object, merged as Ironic's web framework does.
+func arguments(query url.Values, object map[string]any) map[string]any {
+	values := make(map[string]any, len(query)+len(object))
+	for name, texts := range query {
+		values[name] = argument(texts)
 	}
 	for name, value := range object {
-		if other, has := a.Values[name]; has {
-			value = []any{other, value} // as Ironic's web framework does
+		if other, has := values[name]; has {
+			value = []any{other, value}
 		}
-		a.Values[name] = value
+		values[name] = value
 	}
-	a.only(r, names)
-	return a
+	return values
 }
 
-// addQuery adds the query parameters, and the arguments that a DELETE has in its body.
-func (a *Args) addQuery(r *Request) {
-	a.repeats = r.Series >= states.Caracal // 24.1.5; see the release note string-list-6098010bfdce9149
-	for key, values := range r.Query {
-		if len(values) == 1 {
-			a.Values[key] = values[0]
-			continue
-		}
-		list := make([]any, len(values))
-		for i, v := range values {
-			list[i] = v
-		}
-		a.Values[key] = list
+// argument returns the value of a query parameter: a text, or a list of texts if it is repeated.
+func argument(texts []string) any {
+	if len(texts) == 1 {
+		return texts[0]
 	}
-	maps.Copy(a.Values, r.sent)
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
 }
 
-// only refuses other arguments than names and the body's, then an invalid node identifier in the path.
-func (a *Args) only(r *Request, names []string) {
-	var unexpected []string
-	if r.action != nil && r.action.Body != "" {
-		names = append(slices.Clone(names), r.action.Body)
-	}
-	for name := range a.Values {
+// unexpected returns the fault of arguments with other names than those given, nil for none.
+func unexpected[V any](values map[string]V, names []string) error {
+	var others []string
+	for name := range values {
 		if !slices.Contains(names, name) {
-			unexpected = append(unexpected, name)
+			others = append(others, name)
 		}
 	}
-	if len(unexpected) > 0 {
-		slices.Sort(unexpected)
-		a.Fail("Unexpected arguments: %s", strings.Join(unexpected, ", "))
+	if len(others) == 0 {
+		return nil
 	}
-	if a.Err == nil {
-		a.Err = r.checkNodeIdent()
-	}
+	slices.Sort(others)
+	return fault.Invalid("Unexpected arguments: %s", strings.Join(others, ", "))
 }
 
 // Fail sets Err to a fault with the status 400, unless Err is set already.

@@ -190,82 +190,11 @@ func TestWordsStandForBooleans(t *testing.T) {
 	}
 }
 
-// TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody distributes segments to an action.
-func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing.T) {
-	node := Action{Idents: NodeIdent}
-	all := Action{Idents: NodeIdent, Optional: 1, Args: []string{"x", "y"}, Body: "b"}
-	for _, c := range []struct {
-		method   string
-		action   Action
-		query    string
-		before   []string
-		segments string
-		params   []string
-		left     string // the query
-		body     string
-		fault    string
-	}{
-		{"GET", node, "", nil, "n", []string{"n"}, "", "", ""},
-		{"GET", node, "", []string{"n"}, "", []string{"n"}, "", "", ""},
-		{"GET", node, "node_ident=n&a=1", nil, "", []string{"n"}, "a=1", "", ""},
-		{"GET", node, "", nil, "", nil, "", "", "Missing mandatory parameter: node_ident"},
-		{"GET", node, "", nil, "n/m", []string{"n"}, "", "", "The requested path is unknown"},
-		{"PUT", all, "", nil, "n/p/1//2/b", []string{"n", "p"}, "x=1&y=2", "b", ""},
-		{"PUT", all, "", nil, "n/p/1", []string{"n", "p"}, "x=1", "", ""},
-		{"PUT", all, "x=0", nil, "n/p/1", []string{"n", "p"}, "x=0", "", "The path and the query both have the argument x"},
-		{"PUT", all, "x=0&z=0", nil, "n/p/1", []string{"n", "p"}, "x=0&z=0", "", "Unexpected arguments: z"},
-		{"PUT", node, "", nil, "a b", []string{"a b"}, "", "", ""},
-		{"GET", Action{Idents: NodeIdent, NoArgs: true}, "", nil, "a b", []string{"a b"}, "", "", "Expected UUID or name for node_ident: a b"},
-		{"DELETE", node, "", nil, "a b", []string{"a b"}, "", "", "Expected UUID or name for node_ident: a b"},
-		{"PATCH", node, "", nil, "a b", []string{"a b"}, "", "", "Expected UUID or name for node_ident: a b"},
-		{"PATCH", Action{Idents: []string{"name"}}, "", nil, "a b", []string{"a b"}, "", "", ""},
-		{"PATCH", Action{}, "", nil, "", nil, "", "", ""},
-		{"GET", Action{NoArgs: true}, "z=1", nil, "", nil, "z=1", "", "Unexpected arguments: z"},
-		{"POST", Action{NoArgs: true, Body: "b"}, "b=1", nil, "", nil, "b=1", "", ""},
-		{"POST", Action{NoArgs: true, Body: "b"}, "b=1&z=1", nil, "", nil, "b=1&z=1", "", ""}, // see CheckQuery
-		{"POST", Action{NoArgs: true, Body: "b"}, "b=1&z=1", nil, "x", nil, "b=1&z=1", "", "Unexpected arguments: z"},
-		{"GET", node, "", []string{""}, "", nil, "", "", "Missing mandatory parameter: node_ident"},
-		{"DELETE", node, "node_ident=n&node_ident=m", nil, "", []string{"n"}, "", "", "Expected UUID or name for node_ident: ['n', 'm']"},
-		{"GET", Action{NoArgs: true, Idents: []string{"driver_name"}}, "driver_name=a&driver_name=b", nil, "", []string{"a"}, "", "",
-			"Expected string for driver_name: ['a', 'b']"},
-		{"GET", Action{NoArgs: true, Idents: []string{"driver_name"}}, "driver_name=b", nil, "a", nil, "driver_name=b", "",
-			"Unexpected arguments: driver_name"},
-		{"GET", Action{Idents: []string{"x_uuid"}}, "x_uuid=a&x_uuid=b", nil, "", []string{"a"}, "", "", "Expected UUID for x_uuid: ['a', 'b']"},
-		{"POST", Action{NoArgs: true, Body: "b"}, "b=1", nil, "x", nil, "b=1", "x", ""},
-		{"DELETE", Action{Args: []string{"x"}}, "z=1", nil, "", nil, "z=1", "", "Unexpected arguments: z"},
-		{"DELETE", Action{Args: []string{"x"}}, "x=1", nil, "", nil, "x=1", "", ""},
-		{"DELETE", Action{AnyMethod: true}, "z=1", nil, "", nil, "z=1", "", ""},
-		{"PATCH", Action{Args: []string{"x"}}, "z=1", nil, "", nil, "z=1", "", "Unexpected arguments: z"},
-		{"PATCH", Action{AnyMethod: true}, "z=1", nil, "", nil, "z=1", "", ""},
-		{"GET", Action{}, "z=1", nil, "", nil, "z=1", "", ""},
-	} {
-		r := sent(c.method, c.query, "")
-		r.before = c.before
-		segments := strings.Split(c.segments, "/")
-		if c.query == "" {
-			r.Query = nil
-		}
-		err := r.bind(&c.action, segments)
-		message := []any{"%s %s?%s %+v", c.method, c.segments, c.query, c.action}
-		switch {
-		case c.fault == "":
-			require.NoError(t, err, message...)
-		case strings.HasPrefix(c.fault, "The requested path"):
-			require.True(t, isRouting(err), message...)
-		default:
-			requireFault(t, err, c.fault, message...)
-		}
-		require.Equal(t, c.params, r.Params, message...)
-		require.Equal(t, c.left, r.Query.Encode(), message...)
-		require.Equal(t, c.body, r.body, message...)
-	}
-}
-
 func TestTheQueryHasOnlyArgumentsOfTheBody(t *testing.T) {
 	r := sent("POST", "a=1&b=2", "")
 	requireFault(t, r.CheckQuery(map[string]any{"a": nil}), "Unexpected arguments: b")
 	require.NoError(t, r.CheckQuery(map[string]any{"a": nil, "b": nil}))
-	r.body = "x"
+	r.bound.body = "x"
 	require.NoError(t, r.CheckQuery(nil), "the router has checked the query")
 	require.Equal(t, http.MethodPost, r.Method)
 }

@@ -3,109 +3,167 @@
 package rest
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
-// bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
-// parameters, then to its arguments. One further segment becomes the body. A query parameter with the name of an
-// identifier replaces a segment that the path lacks, and so does an argument in the body of a DELETE.
-//
-// Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
-func (r *Request) bind(a *Action, segments []string) error {
+// bound is what an action gets from the path, the query and the body of a request.
+type bound struct {
+	action *Action
+	params []string       // the identifiers, then the optional parameters
+	query  url.Values     // without identifiers, but with the arguments in the path
+	sent   map[string]any // the arguments in the query and the body of a DELETE, without identifiers; nil for other methods
+	body   string         // the path segment that is the request's body in place of the sent one; empty for none
+	// identFault is the fault of the identifiers of a node and of one of its parts. Ironic checks them after the names of
+	// all arguments and before the values of the others, and so does [Request.args].
+	identFault error
+}
+
+// bind sets what an action gets from the request. It reads the body if its keys decide about the path or the query.
+func (r *Request) bind(a *Action, segments []string) (err error) {
 	if a.VersionFirst != states.NoSeries && r.Series >= a.VersionFirst {
 		if err := r.checkVersion(a); err != nil {
 			return err
 		}
 	}
-	if err := r.checkNames(a, segments); err != nil {
+	segments = slices.Concat(r.before, nonEmpty(segments))
+	var object map[string]any
+	switch {
+	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0:
+		var body any
+		body, err = r.Decode(MaxBody)
+		object, _ = body.(map[string]any)
+	case a.sends(r.Method):
+		object, err = r.object(MaxBody)
+	}
+	if err != nil {
 		return err
 	}
-	if segments = append(slices.Clone(r.before), nonEmpty(segments)...); len(nonEmpty(segments)) == 0 {
-		segments = nil // Ironic's web framework leaves out the segments before the action only if no other is left
+	if r.bound, err = distribute(a, r.Method, segments, r.Query, object); err != nil {
+		return err
 	}
-	for _, name := range a.Idents {
-		switch {
-		case len(segments) > 0:
-			r.Params, segments = append(r.Params, segments[0]), segments[1:]
-		case r.sent[name] != nil: // also one of the query
-			ident, isText := r.sent[name].(string)
-			if !isText {
-				ident, r.repeated = r.Query.Get(name), fault.Invalid("Expected %s for %s: %s", identKind(name), name, fault.Repr(r.sent[name]))
-			}
-			r.Params = append(r.Params, ident)
-			r.Query.Del(name)
-			delete(r.sent, name)
-		case r.Query.Has(name):
-			if values := r.Query[name]; len(values) > 1 {
-				r.repeated = fault.Invalid("Expected %s for %s: %v", identKind(name), name, pyrepr.List(values))
-			}
-			r.Params = append(r.Params, r.Query.Get(name))
-			r.Query.Del(name)
-		default:
-			return fault.Invalid("Missing mandatory parameter: %s", name)
-		}
-	}
-	r.action = a
-	if r.repeated != nil && !r.hasNodeIdent() {
-		return r.repeated
-	}
-	if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // checkNames has accepted the arguments
-		if err := r.checkNodeIdent(); err != nil {
-			return err
-		}
-	}
-	n := min(a.Optional, len(segments))
-	r.Params, segments = append(r.Params, segments[:n]...), segments[n:]
-	if n := len(a.Args); len(segments) > n {
-		if a.Body == "" {
-			return fault.UnknownPath
-		}
-		r.body, segments = segments[n], segments[:n]
-	}
-	for i, segment := range segments {
-		name := a.Args[i]
-		if _, sent := r.sent[name]; sent || r.Query.Has(name) {
-			if args := r.QueryArgs(slices.Concat(a.Idents, a.Args)...); args.Err != nil {
-				return args.Err
-			}
-			other := "query"
-			if !r.Query.Has(name) {
-				other = "body"
-			}
-			return fault.Invalid("The path and the %s both have the argument %s", other, name)
-		}
-		if r.Query == nil {
-			r.Query = map[string][]string{}
-		}
-		r.Query.Set(name, segment)
-	}
+	r.Params, r.Query = append(r.Params, r.bound.params...), r.bound.query
 	return nil
 }
 
-// checkNodeIdent refuses an identifier of a node in the path that is neither a UUID nor a name. In Ironic it is the
-// first argument of the action, so that it is checked after the names of all arguments and before the values of the
-// others.
-func (r *Request) checkNodeIdent() error {
+// distribute gives the segments of a path to the identifiers of an action, then to its optional parameters, then to its
+// arguments. One further segment becomes the body. A query parameter with the name of an identifier replaces a segment
+// that the path lacks, and so does a key of the object in the body of a DELETE.
+//
+// Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
+func distribute(a *Action, method string, segments []string, query url.Values, object map[string]any) (bound, error) {
+	b := bound{action: a, query: url.Values{}}
+	maps.Copy(b.query, query)
+	if a.sends(method) {
+		b.sent = arguments(query, object)
+	}
+	if err := b.checkNames(method, len(nonEmpty(segments)), object); err != nil {
+		return b, err
+	}
+	if len(nonEmpty(segments)) == 0 {
+		segments = nil // Ironic's web framework leaves out the segments before the action only if no other is left
+	}
+	for _, name := range a.Idents {
+		if len(segments) > 0 {
+			b.addIdent(name, segments[0])
+			segments = segments[1:]
+		} else if value := b.takeIdent(name); value != nil {
+			b.addIdent(name, value)
+		} else {
+			return b, fault.Invalid("Missing mandatory parameter: %s", name)
+		}
+	}
+	namesChecked := a.NoArgs || method == http.MethodDelete || method == http.MethodPatch
+	if b.identFault != nil && (namesChecked || a.Idents[0] != NodeIdent[0]) {
+		return b, b.identFault
+	}
+	n := min(a.Optional, len(segments))
+	b.params, segments = append(b.params, segments[:n]...), segments[n:]
+	if n := len(a.Args); len(segments) > n {
+		if a.Body == "" {
+			return b, fault.UnknownPath
+		}
+		b.body, segments = segments[n], segments[:n]
+	}
+	for i, segment := range segments {
+		name := a.Args[i]
+		if _, sent := b.sent[name]; sent || b.query.Has(name) {
+			other := "query"
+			if !b.query.Has(name) {
+				other = "body"
+			}
+			twice := fault.Invalid("The path and the %s both have the argument %s", other, name)
+			return b, cmp.Or(unexpected(b.query, a.names()), b.identFault, twice)
+		}
+		b.query.Set(name, segment)
+	}
+	return b, nil
+}
+
+// takeIdent removes an identifier from the arguments and returns it, or nil if they lack it.
+func (b *bound) takeIdent(name string) any {
+	value := b.sent[name] // also one of the query
+	if value == nil && b.query.Has(name) {
+		value = argument(b.query[name])
+	}
+	delete(b.query, name)
+	delete(b.sent, name)
+	return value
+}
+
+// addIdent adds an identifier to the parameters, and keeps its fault if it is the first.
+func (b *bound) addIdent(name string, value any) {
+	ident, isText := value.(string)
+	b.params = append(b.params, ident)
 	switch {
-	case !r.hasNodeIdent():
-		return nil
-	case r.repeated != nil:
-		return r.repeated
-	default:
-		return CheckIdent("node_ident", r.Params[0])
+	case b.identFault != nil:
+	case !isText:
+		b.identFault = fault.Invalid("Expected %s for %s: %s", identKind(name), name, fault.Repr(value))
+	case name == NodeIdent[0]:
+		b.identFault = CheckIdent(name, ident)
 	}
 }
 
-// hasNodeIdent reports whether the action is bound, and has the identifier of a node.
-func (r *Request) hasNodeIdent() bool {
-	return r.action != nil && len(r.action.Idents) > 0 && r.action.Idents[0] == NodeIdent[0]
+// checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
+// identifiers are checked; the other actions check their arguments themselves.
+func (b *bound) checkNames(method string, given int, object map[string]any) error {
+	a, names := b.action, b.action.names()
+	lacking := names[min(given, len(a.Idents)):]
+	switch {
+	case a.NoArgs && a.Body != "" && given == 0: // CheckQuery knows the names in the body
+		return nil
+	case a.NoArgs && a.Body != "": // a segment replaces the sent body, whose keys still hide parameters of the query
+		return unexpected(b.query, slices.AppendSeq([]string{a.Body}, maps.Keys(object)))
+	case a.NoArgs:
+		return unexpected(b.query, lacking)
+	case a.sends(method):
+		return unexpected(b.sent, lacking)
+	case method == http.MethodPatch && !a.AnyMethod:
+		return unexpected(b.query, names)
+	default:
+		return nil
+	}
+}
+
+// sends reports whether a request for the action may have arguments in its body that [bound] keeps.
+func (a *Action) sends(method string) bool {
+	return method == http.MethodDelete && !a.NoArgs && !a.AnyMethod
+}
+
+// names returns the names of the action's arguments. One is the body's, which the sent body replaces.
+func (a *Action) names() []string {
+	names := slices.Concat(a.Idents, a.Args)
+	if a.Body != "" {
+		names = append(names, a.Body)
+	}
+	return names
 }
 
 // identKind returns what the identifier with a name is, in the words of a fault.
@@ -119,37 +177,5 @@ func identKind(name string) string {
 		return "string"
 	default:
 		return "UUID or name"
-	}
-}
-
-// checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
-// identifiers are checked; the other actions check their arguments themselves. The arguments in the body of a DELETE
-// are kept for bind and its handler, since the body is read only once.
-func (r *Request) checkNames(a *Action, segments []string) error {
-	names := slices.Concat(a.Idents, a.Args)
-	if a.Body != "" {
-		names = append(names, a.Body) // the sent body replaces it
-	}
-	given := len(nonEmpty(r.before)) + len(nonEmpty(segments))
-	switch {
-	case a.NoArgs && a.Body != "" && given == 0: // CheckQuery knows the names in the body
-		return nil
-	case a.NoArgs && a.Body != "": // a segment replaces the sent body, whose keys still hide parameters of the query
-		sent, err := r.Decode(MaxBody)
-		if err != nil {
-			return err
-		}
-		object, _ := sent.(map[string]any)
-		return r.QueryArgs(slices.AppendSeq([]string{a.Body}, maps.Keys(object))...).Err
-	case a.NoArgs:
-		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
-	case r.Method == http.MethodDelete && !a.AnyMethod:
-		args := r.BodyArgs(MaxBody, names[min(given, len(a.Idents)):]...)
-		r.sent = args.Values
-		return args.Err
-	case r.Method == http.MethodPatch && !a.AnyMethod:
-		return r.QueryArgs(names...).Err
-	default:
-		return nil
 	}
 }

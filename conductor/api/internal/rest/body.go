@@ -214,8 +214,8 @@ func (r *Request) isForm() bool {
 // Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path
 // segment for the body, Decode returns the segment, which the schemas of bodies refuse.
 func (r *Request) Decode(limit Limit) (any, error) {
-	if r.body != "" {
-		return r.body, nil
+	if r.bound.body != "" {
+		return r.bound.body, nil
 	}
 	body, measured, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
@@ -265,15 +265,22 @@ type unread struct{}
 // UnmarshalJSON implements [json.Unmarshaler].
 func (*unread) UnmarshalJSON([]byte) error { return nil }
 
+// object returns the decoded object in the body, nil for another value. It refuses an object with keys whose
+// Content-Type is not JSON.
+func (r *Request) object(limit Limit) (map[string]any, error) {
+	body, err := r.Decode(limit)
+	object, _ := body.(map[string]any)
+	if kind := r.contentType(); len(object) > 0 && kind != "application/json" && kind != "application/javascript" {
+		return nil, errNotJSON
+	}
+	return object, err
+}
+
 // CheckQuery refuses a query parameter that the object in the body, nil if it is none, does not have:
 // Ironic takes both as arguments of the same function.
 func (r *Request) CheckQuery(object map[string]any) error {
-	if r.body != "" { // a segment, with which checkNames has checked the query
+	if r.bound.body != "" { // a segment, with which bind has checked the query
 		return nil
 	}
-	a := &Args{Values: map[string]any{}}
-	a.addQuery(r)
-	maps.DeleteFunc(a.Values, func(name string, _ any) bool { _, there := object[name]; return there })
-	a.only(r, nil)
-	return a.Err
+	return r.QueryArgs(slices.Collect(maps.Keys(object))...).Err
 }

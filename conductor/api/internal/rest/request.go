@@ -41,18 +41,11 @@ type Request struct {
 	Path    string   // of the URL, in which slashes may be escaped, see [Request.split]
 	Suffix  bool     // ".json" was removed from the path
 
-	before []string // the path segments before the name of the controller, set by find
-	// repeated is the fault of an identifier that is given more than once, or is no text, nil for none. bind sets it.
-	repeated error
-
-	// sent are the arguments that a DELETE has in its query and its body. checkNames sets it.
-	sent map[string]any
-
-	action  *Action // set by bind as soon as Params has the identifiers of the action
-	body    string  // the path segment that is the request's body in place of the sent one; empty for none
-	budget  *budget // the memory for the sent body, set when it is read
-	held    int64   // the bytes reserved from that memory
-	baseURL string  // set by Base
+	before  []string // the path segments before the name of the controller, set by find
+	bound   bound    // set by bind
+	budget  *budget  // the memory for the sent body, set when it is read
+	held    int64    // the bytes reserved from that memory
+	baseURL string   // set by Base
 }
 
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
@@ -65,7 +58,7 @@ func (r *Request) CheckArgs(a *Args) error {
 	if a != nil && a.Err != nil {
 		return a.Err
 	}
-	return r.checkVersion(r.action)
+	return r.checkVersion(r.bound.action)
 }
 
 // checkVersion refuses a version that does not have the action.

@@ -224,16 +224,16 @@ func TestAcceptHeadersThatPermitJSON(t *testing.T) {
 }
 
 func TestAnActionIsAcceptedSinceItsVersion(t *testing.T) {
-	r := &Request{Service: &Service{Series: states.Antelope}, Version: since.Names, action: &Action{Since: since.Names}}
+	r := &Request{Service: &Service{Series: states.Antelope}, Version: since.Names, bound: bound{action: &Action{Since: since.Names}}}
 	require.NoError(t, r.CheckArgs(nil))
 	require.NoError(t, r.CheckArgs(&Args{}))
 	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
-	r.action.Since++
+	r.bound.action.Since++
 	require.ErrorIs(t, r.CheckArgs(nil), fault.NoSuchResource)
 	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
 	r.Series = states.Hibiscus
 	require.ErrorIs(t, r.CheckArgs(nil), fault.NoSuchResource, "lookup and what is older")
-	r.Version, r.action.Since = since.PortGroups-1, since.PortGroups
+	r.Version, r.bound.action.Since = since.PortGroups-1, since.PortGroups
 	requireFault(t, r.CheckArgs(nil), "The API is not supported for this version")
 }
 
