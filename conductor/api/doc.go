@@ -8,42 +8,6 @@
 //	...
 //	server := &http.Server{Handler: api.New(c, api.Config{})}
 //
-// # Limits
-//
-// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, 64 MiB with a config drive, or 16 MiB
-// with inspection data, and 25 levels of nested JSON (900 before 2026.1, where Ironic has no such limit and fails at
-// about that depth). It has limits of its own, too: a body has at most 10,000 values, or 100,000 with inspection data,
-// where a member of an object counts as two; inspection data have at most 1 MiB beside their longest text, which are
-// the logs; a heartbeat has at most 64 KiB, or 4 KiB for a node that does not exist; a patch has at most 1,000
-// operations, which move at most 4,194,304 elements of lists.
-//
-// The handler reserves memory for each request body and for the values that are decoded from it: at least 80 bytes for
-// each value of a list, and 416 for each member of an object, besides its texts. All requests in flight share 72 MiB,
-// but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB, which hold ten copies of all but the
-// logs, too. The requests of one address have half of these 8 MiB and 60 MiB at most. A request for which too little is
-// left gets 503, and one that needs more than its address may have gets 413. If a request lacks Content-Length or its
-// longest text has escapes, this text needs its memory twice: a config drive then has about 36 MiB at most.
-//
-// Inspection data therefore cannot reach all of their limits at once. Those of 16 MiB, 1 MiB of it beside the logs, may
-// have about 7,000 members of objects, or 30,000 values in lists; 1 MiB without logs may have about 35,000 members. If
-// the request lacks Content-Length or the logs have escapes, the logs have about 13 MiB at most, or about 7 MiB with
-// 1 MiB beside them.
-//
-// A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than 384 MiB for
-// requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less than 128 MiB
-// (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than 100 ms of
-// processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms for each MiB, or
-// 19 ms if all of its characters are escapes.
-//
-// The server limits time and connections. If it is reachable from a network, it should set
-// ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
-// since requests for locked nodes wait and a slow BMC delays the boot device), IdleTimeout (120 s)
-// and MaxHeaderBytes (64 KiB), and limit the connections of its listener. The handler does not
-// authenticate clients: wrap it in one that does.
-//
-// Agents have no password. Config.AgentNetworks refuses them from elsewhere than the machines' networks, and
-// Config.Audience gives them a handler, and so a listener, of their own.
-//
 // # Packages
 //
 // This package has the handler, the table of paths (routes.go) and the version documents. A request passes
@@ -73,11 +37,39 @@
 //
 // # The server
 //
+// The server limits time and connections. If it is reachable from a network, it should set
+// ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
+// since requests for locked nodes wait and a slow BMC delays the boot device), IdleTimeout (120 s)
+// and MaxHeaderBytes (64 KiB), and limit the connections of its listener. The handler does not
+// authenticate clients: wrap it in one that does.
+//
+// Agents have no password. Config.AgentNetworks refuses them from elsewhere than the machines' networks, and
+// Config.Audience gives them a handler, and so a listener, of their own.
+//
 // The handler sees what net/http has left of a request: Content-Length beside Transfer-Encoding is gone, and so is
 // Transfer-Encoding of a request by HTTP/1.0, so that a proxy in front could be led to pass on another request than it
 // sees. The program behind a proxy has to refuse such requests where it reads the connection, or at least to close each
-// connection by HTTP/1.0, and each after a request with Transfer-Encoding, as cmd/ironstate does. It also bounds
-// connections and times.
+// connection by HTTP/1.0, and each after a request with Transfer-Encoding, as cmd/ironstate does.
+//
+// # Limits
+//
+// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, 64 MiB with a config drive, or 16 MiB
+// with inspection data, and 25 levels of nested JSON (900 before 2026.1, where Ironic has no such limit and fails at
+// about that depth). It has limits of its own, too: a body has at most 10,000 values, or 100,000 with inspection data,
+// where a member of an object counts as two; inspection data have at most 1 MiB beside their longest text, which are
+// the logs; a heartbeat has at most 64 KiB, or 4 KiB for a node that does not exist; a patch has at most 1,000
+// operations, which move at most 4,194,304 elements of lists.
+//
+// The handler reserves memory for each request body and for the values that are decoded from it. All requests in flight
+// share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 60 MiB. The requests of one address
+// have half of these 8 MiB and 60 MiB at most. A request for which too little is left gets 503, and one that needs more
+// than its address may have gets 413, such as inspection data that reach several of their limits at once.
+//
+// A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than 384 MiB for
+// requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less than 128 MiB
+// (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than 100 ms of
+// processor time, inspection data with the most values less than 300 ms. A config drive needs 6 ms for each MiB, or
+// 19 ms if all of its characters are escapes.
 //
 // # Limitations
 //

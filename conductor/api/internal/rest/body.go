@@ -61,12 +61,17 @@ const (
 	// 1 MiB can have 500,000 values, and their check against a schema takes seconds. Ironic has no such limit.
 	maxValues = 10_000
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded from them may
-	// occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no escapes.
-	// Copies and garbage need several times as much.
+	// occupy, see memory of meter. It is enough for one body of MaxProvisionBody whose length is known and whose longest
+	// string has no escapes; others need twice the memory, so that a config drive has about 36 MiB at most then. Copies and
+	// garbage need several times as much.
 	maxBodies = 72 << 20
 	// maxHeartbeats is the same for lookups and heartbeats, and maxInspections for inspections, so that senders without a
 	// password do not use up maxBodies, nor keep heartbeats away by inspections. The requests of one address have half of
 	// it at most, since a body may take a minute to arrive.
+	//
+	// Inspection data of 16 MiB, 1 MiB of it beside the logs, may therefore have about 7,000 members of objects, or 30,000
+	// values in lists; 1 MiB without logs may have about 35,000 members. If the request lacks Content-Length or the logs
+	// have escapes, they need their memory twice, and have about 13 MiB at most, or about 7 MiB with 1 MiB beside them.
 	maxHeartbeats  = 8 << 20
 	maxInspections = 60 << 20
 )
