@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -99,41 +98,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
 	}
 	return d.overRedfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, r *redfishConnection) error {
-		system, err := r.readSystem(ctx)
-		if err != nil {
-			return err
-		}
-		settings, err := r.bootSettings(ctx, system, hasMode)
-		if err != nil {
-			return err
-		}
-		var has struct {
-			boot
-			Modes []string `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
-		}
-		wanted := redfishModes[mode]
-		err = settings.raw.Get("Boot", &has)
-		switch {
-		case err != nil:
-			return err
-		case has.Mode == "":
-			return failure.Unsupportedf("the system does not report its boot mode")
-		case has.Mode == wanted:
-			return nil
-		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
-			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
-		}
-		whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: wanted}
-		alone := bootRequest{change: boot{Mode: wanted}, whole: whole}
-		needs := r.bootNeeds(system)
-		if needs.whole {
-			alone.change = whole
-		}
-		answer, err := r.changeBoot(ctx, &settings, alone)
-		if needs.mode && answer != nil && answer.Status == http.StatusBadRequest { // blades of Supermicro accept no mode alone
-			_, err = r.changeBoot(ctx, &settings, bootRequest{change: whole, whole: whole})
-		}
-		return err
+		return r.setBootMode(ctx, redfishModes[mode])
 	})
 }
 

@@ -91,6 +91,10 @@ func TestTheErrorOfABootOverrideTellsWhyTheOtherResourceHasNotTakenIt(t *testing
 			require.Equal(t, test.both, strings.Contains(err.Error(), "PATCH "+systemPath+": 405 Method Not Allowed"), err)
 		})
 	}
+	idle.Times = 1 // and then it has no answer
+	d, _ := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, idle,
+		bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.CloseAfter(0)})
+	require.ErrorContains(t, d.SetBootDevice(t.Context(), "node", "pxe", false), "GET "+settings+": ")
 }
 
 func TestABootModeIsSetInTheOtherResource(t *testing.T) {

@@ -196,6 +196,15 @@ func TestASecondChangeOfABootOverrideMayBeRefused(t *testing.T) {
 	require.ErrorContains(t, d.SetBootDevice(t.Context(), "node", "pxe", false), "; then PATCH "+systemPath)
 }
 
+func TestNothingIsReadAfterASecondChangeOfABootOverrideThatIsLost(t *testing.T) {
+	d, server := vendorDriver(t, drops(1), bmctest.Fault{Method: http.MethodPatch, Do: bmctest.CloseAfter(0)})
+	err := d.SetBootDevice(t.Context(), "node", "pxe", true)
+	require.ErrorContains(t, err, `shows "Disabled" in the mode "UEFI"; then PATCH `+systemPath)
+	asked := server.Requests()
+	require.Equal(t, http.MethodPatch, asked[len(asked)-1].Method)
+	require.Equal(t, 2, patches(server))
+}
+
 func TestASessionThatEndsAfterAChangeOfTheBootOverrideIsOpenedAgain(t *testing.T) {
 	d, server := vendorDriver(t)
 	_, err := d.PowerState(t.Context(), "node")

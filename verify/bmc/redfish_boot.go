@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -35,20 +37,8 @@ func (r *redfishConnection) bootOverride(ctx context.Context) (resource, boot, e
 
 func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	system, now, err := r.bootOverride(ctx)
-	if err == nil && now.Enabled == disabled { // perhaps it is set and not in force yet
-		var settings bootResource
-		if settings, err = r.bootSettings(ctx, system, hasTarget); err == nil {
-			now, err = settings.boot()
-		}
-		if err == nil && settings.unlinked && r.bootNeeds(system).whole { // changeBoot may have set it there
-			var other resource
-			other.raw, _, _ = r.client.Get(ctx, settings.settings) // one that cannot be read has no boot override
-			there, malformed := other.boot()
-			if malformed == nil && there.Target != nil && (there.Enabled == once || there.Enabled == continuous) {
-				now = there
-			}
-			err = r.client.Lost()
-		}
+	if err == nil && now.Enabled == disabled {
+		now, err = r.pendingBoot(ctx, system)
 	}
 	if err != nil || now.Enabled == disabled {
 		return "", false, err
@@ -59,6 +49,71 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 		}
 	}
 	return "", false, nil
+}
+
+// pendingBoot returns the boot override of the settings object of a system that shows none, since it may be set and not
+// in force yet. Without one there, it returns the system's.
+func (r *redfishConnection) pendingBoot(ctx context.Context, system resource) (boot, error) {
+	at, err := r.bootSettings(ctx, system, hasTarget)
+	if err != nil {
+		return boot{}, err
+	}
+	if at.unlinked && r.bootNeeds(system).whole { // changeBoot may have set it there
+		raw, _, err := r.client.Optional(ctx, at.settings)
+		there, malformed := resource{raw: raw}.boot()
+		if err != nil || malformed == nil && there.Target != nil && (there.Enabled == once || there.Enabled == continuous) {
+			return there, err
+		}
+	}
+	return at.boot()
+}
+
+// bootResource is a resource in which the boot override of a system is changed.
+type bootResource struct {
+	resource
+	system, settings string // the paths of the system and of its settings object
+	unlinked         bool   // the settings object may not be there, and was not read
+}
+
+// other returns the path of the other one of system and settings object.
+func (b bootResource) other() string {
+	if b.answer.Request.Path == b.system {
+		return b.settings
+	}
+	return b.system
+}
+
+// bootSettings returns the resource in which a property of a system's boot override is changed: its settings object if
+// that has the property, otherwise the system. A settings object without a link is where firmware of AMI has it.
+//
+// Source: set_system_boot_options in sushy/resources/system/system.py; issue 144 of
+// github.com/DMTF/Redfish-Tacklebox.
+func (r *redfishConnection) bootSettings(ctx context.Context, system resource, has func(boot) bool) (bootResource, error) {
+	var to struct{ SettingsObject redfish.Link }
+	_ = system.raw.Get("@Redfish.Settings", &to) // of another type, it leads nowhere
+	at := bootResource{resource: system, system: system.answer.Request.Path}
+	path, err := r.client.Follow(at.system, to.SettingsObject.ID)
+	if err != nil {
+		at.settings, at.unlinked = strings.TrimSuffix(at.system, "/")+"/SD", true
+		return at, nil
+	}
+	at.settings = path
+	var settings resource
+	if settings.raw, settings.answer, err = r.client.Optional(ctx, path); err != nil {
+		return at, err
+	}
+	if boot, malformed := settings.boot(); malformed == nil && has(boot) {
+		at.resource = settings
+	}
+	return at, nil
+}
+
+// bootNeeds returns what the BMC of a system needs.
+func (r *redfishConnection) bootNeeds(system resource) bootNeeds {
+	var manufacturer, model string
+	vendor, _ := r.root.at("Vendor").(string) // of another type, it tells nothing, and nor do the others
+	_, _ = system.raw.Get("Manufacturer", &manufacturer), system.raw.Get("Model", &model)
+	return bootNeedsOf(vendor, manufacturer, model)
 }
 
 // setBootDevice sends the requests for a boot device that wantedBoot has, until one is accepted and applied. Another
@@ -92,12 +147,40 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	return false, err
 }
 
-// bootNeeds returns what the BMC of a system needs.
-func (r *redfishConnection) bootNeeds(system resource) bootNeeds {
-	var manufacturer, model string
-	vendor, _ := r.root.at("Vendor").(string) // of another type, it tells nothing, and nor do the others
-	_, _ = system.raw.Get("Manufacturer", &manufacturer), system.raw.Get("Model", &model)
-	return bootNeedsOf(vendor, manufacturer, model)
+// setBootMode sends the request for a boot mode, in Redfish's words, unless the system has it.
+func (r *redfishConnection) setBootMode(ctx context.Context, mode string) error {
+	system, err := r.readSystem(ctx)
+	if err != nil {
+		return err
+	}
+	at, err := r.bootSettings(ctx, system, hasMode)
+	if err != nil {
+		return err
+	}
+	var has struct {
+		boot
+		Modes []string `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
+	}
+	switch err := at.raw.Get("Boot", &has); {
+	case err != nil:
+		return err
+	case has.Mode == "":
+		return failure.Unsupportedf("the system does not report its boot mode")
+	case has.Mode == mode:
+		return nil
+	case len(has.Modes) > 0 && !slices.Contains(has.Modes, mode):
+		return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, mode)
+	}
+	whole := boot{Target: has.Target, Enabled: has.Enabled, Mode: mode}
+	needs, request := r.bootNeeds(system), bootRequest{change: boot{Mode: mode}, whole: whole}
+	if needs.whole {
+		request.change = whole
+	}
+	a, err := r.changeBoot(ctx, &at, request)
+	if needs.mode && a != nil && a.Status == http.StatusBadRequest { // blades of Supermicro accept no mode alone
+		_, err = r.changeBoot(ctx, &at, bootRequest{change: whole, whole: whole})
+	}
+	return err
 }
 
 // requestBoot sends a request for a boot override, and confirms it unless a task carries it out later.
@@ -122,14 +205,10 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 	if r.client.Refused() {
 		return refused
 	}
-	if refused != nil {
-		failed.Text += "; then " + refused.Error()
-	}
-	if !retry.Wait(ctx, r.pause, 1, failed) {
-		return failed
-	}
-	if failed, err = r.contradiction(ctx, at, q); failed == nil {
-		return err
+	if r.client.Lost() == nil && retry.Wait(ctx, r.pause, 1, failed) {
+		if failed, err = r.contradiction(ctx, at, q); failed == nil {
+			return err
+		}
 	}
 	if refused != nil {
 		failed.Text += "; then " + refused.Error()
@@ -190,7 +269,11 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	}
 	var other resource
 	var unread error
-	if other.raw, other.answer, unread = r.client.Get(ctx, at.other()); unread != nil {
+	other.raw, other.answer, unread = r.client.Get(ctx, at.other())
+	switch {
+	case r.client.Lost() != nil:
+		return nil, unread
+	case unread != nil:
 		return a, err
 	}
 	now, _ := other.boot() // of another type, it has another value

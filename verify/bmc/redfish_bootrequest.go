@@ -23,6 +23,26 @@ const (
 	continuous = "Continuous"
 )
 
+// boot is the boot override of a system.
+type boot struct {
+	Target  *string `json:"BootSourceOverrideTarget,omitempty"`
+	Enabled string  `json:"BootSourceOverrideEnabled,omitempty"`
+	Mode    string  `json:"BootSourceOverrideMode,omitempty"`
+	// HTTPURI is the address to boot from by UEFI HTTP, or null to learn it by DHCP.
+	HTTPURI json.RawMessage `json:"HttpBootUri,omitempty"`
+}
+
+// boot returns the boot override of a system.
+func (r resource) boot() (b boot, err error) {
+	err = r.raw.Get("Boot", &b)
+	return b, err
+}
+
+// hasTarget and hasMode report whether a boot override has a property.
+func hasTarget(b boot) bool { return b.Target != nil }
+
+func hasMode(b boot) bool { return b.Mode != "" }
+
 // bootNeeds is what a BMC needs in a request for a boot device.
 type bootNeeds struct {
 	whole   bool // all properties of the boot override in each request

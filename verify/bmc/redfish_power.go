@@ -99,7 +99,7 @@ func (r *redfishConnection) resetAction(ctx context.Context, s resource) (target
 	if len(actions.Reset.Allowed) > 0 || unknown != nil {
 		return target, actions.Reset.Allowed, nil
 	}
-	found, _, _ := r.client.Get(ctx, info) // one that cannot be read lists nothing
+	found, _, err := r.client.Optional(ctx, info)
 	var parameters []struct {
 		Name            string
 		AllowableValues []string
@@ -110,5 +110,5 @@ func (r *redfishConnection) resetAction(ctx context.Context, s resource) (target
 			allowed = p.AllowableValues
 		}
 	}
-	return target, allowed, r.client.Lost()
+	return target, allowed, err
 }

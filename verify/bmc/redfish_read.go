@@ -36,6 +36,15 @@ func (r *redfishConnection) systemReader(ctx context.Context) (*reader, error) {
 	return of, err
 }
 
+// readSystem reads the system that the Config selects, without gofish.
+func (r *redfishConnection) readSystem(ctx context.Context) (system resource, err error) {
+	path, err := r.client.System(ctx)
+	if err == nil {
+		system.raw, system.answer, err = r.client.Get(ctx, path)
+	}
+	return system, err
+}
+
 // resource is a resource of a BMC.
 type resource struct {
 	raw     redfish.Object // as the BMC sent it

@@ -119,6 +119,16 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 	return o, a, err
 }
 
+// Optional reads a resource that the caller can do without. Its only error is one after which no request should follow:
+// there was no answer, or the BMC has refused the credentials.
+func (c *Client) Optional(ctx context.Context, path string) (Object, *Answer, error) {
+	o, a, err := c.Get(ctx, path)
+	if a != nil && !c.refused {
+		err = nil
+	}
+	return o, a, err
+}
+
 // Do sends a request, with credentials if there are any, and returns an error if the
 // answer is one. It repeats requests that fail for the moment, see repeat.go.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {

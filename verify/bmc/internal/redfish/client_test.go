@@ -355,6 +355,25 @@ func TestRefusedCredentialsAreNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestAResourceThatTheCallerCanDoWithoutMayBeUnreadable(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		ok     bool
+	}{
+		"it is there":     {resources(map[string]string{"/a": "{}"}), true},
+		"it is not":       {status(404), true},
+		"it fails":        {status(500), true},
+		"it is no JSON":   {resources(map[string]string{"/a": "null"}), true},
+		"it is refused":   {status(401), false},
+		"nothing answers": {func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, false},
+	} {
+		o, a, err := start(t, test.answer).client().Optional(t.Context(), "/a")
+		require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
+		require.Equal(t, name == "nothing answers", a == nil, name)
+		require.Equal(t, name == "it is there", o != nil, name)
+	}
+}
+
 // refusing returns a context that permits no change.
 func refusing(t *testing.T) context.Context {
 	return fence.With(t.Context(), func(context.Context) error { return failure.Reason("the reservation is lost") })
