@@ -104,8 +104,18 @@ func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 }
 
-// Firmware of AMI, alone, has the boot override in a settings object without a link, and in the system once it is in
-// force.
+// A system that says that it cannot be changed has the boot override elsewhere, whoever made its firmware.
+func TestABootOverrideOfASystemWithoutPATCHIsReadWhereItWasSet(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
+		bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")})
+	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", true))
+	require.Equal(t, "Pxe Continuous UEFI", server.Boot("1"))
+	device, persistent, err := d.BootDevice(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []any{"pxe", true}, []any{device, persistent})
+}
+
+// Firmware of AMI has the boot override in a settings object without a link, and in the system once it is in force.
 func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
 	const settings = systemPath + "/SD"
 	unlinked := bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")}

@@ -58,7 +58,7 @@ func (r *redfishConnection) pendingBoot(ctx context.Context, system resource) (b
 	if err != nil {
 		return boot{}, err
 	}
-	if at.unlinked && r.bootNeeds(system).whole { // changeBoot may have set it there
+	if at.unlinked && (r.bootNeeds(system).whole || !system.answer.Allows(http.MethodPatch)) { // changeBoot may have set it there
 		raw, _, err := r.client.Optional(ctx, at.settings)
 		there, malformed := resource{raw: raw}.boot()
 		if err != nil || malformed == nil && there.Target != nil && (there.Enabled == once || there.Enabled == continuous) {

@@ -150,8 +150,7 @@ func (r *reader) ejectSlot(s *slot) error {
 // changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so. An iLO 4 has no
 // property Inserted that could be changed.
 func (r *reader) changeSlot(s *slot, action string, properties map[string]any) error {
-	allowed := s.answer.Header.Get("Allow")
-	if s.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
+	if s.at("Actions", action) != nil || !s.answer.Allows(http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
 	a, err := r.client.Patch(r.ctx, s.answer, properties)

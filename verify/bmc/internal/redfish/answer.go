@@ -118,6 +118,12 @@ func (a *Answer) absent() bool {
 	return false
 }
 
+// Allows reports whether the resource has a method: all but the others of its Allow header (DSP0266), if it has one.
+func (a *Answer) Allows(method string) bool {
+	allowed := a.Header.Get("Allow")
+	return allowed == "" || strings.Contains(allowed, method)
+}
+
 // unlicensed reports whether a message of the answer, or its ID, says that the BMC has no licence for what is asked
 // for. A password that is not proven may be what is wrong.
 func (a *Answer) unlicensed() bool {

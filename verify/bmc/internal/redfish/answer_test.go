@@ -13,6 +13,13 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
+func TestAResourceHasTheMethodsOfItsAllowHeader(t *testing.T) {
+	for allow, want := range map[string]bool{"": true, "GET, HEAD": false, "GET, PATCH": true} {
+		a := Answer{Header: http.Header{"Allow": {allow}}}
+		require.Equal(t, want, a.Allows(http.MethodPatch), allow)
+	}
+}
+
 func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 	const system, noRoot = "/redfish/v1/Systems/1", "there is no Redfish service root: "
 	of := func(kind string) http.Header { return http.Header{"Content-Type": {kind}} }
