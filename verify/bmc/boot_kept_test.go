@@ -41,6 +41,18 @@ func TestABootOverrideThatTheBMCDropsIsSentOnceMore(t *testing.T) {
 	}
 }
 
+func TestABootOverrideThatNeedsAResetIsNotExpectedBefore(t *testing.T) {
+	for body, want := range map[string]bool{`{"@Message.ExtendedInfo": [{"MessageId": "Base.1.18.ResetRequired"}]}`: true, "{}": false} {
+		var seen refusing
+		d, _ := vendorDriver(t, bmctest.Fault{Method: http.MethodPatch,
+			Do: seen.effect(func(*http.Request, string) (int, string) { return http.StatusOK, body })})
+		kept, err := d.KeepBootDevice(t.Context(), "node", "pxe")
+		require.Equal(t, want, err == nil, "%s: %v", body, err)
+		require.Equal(t, want, kept, body)
+		require.Equal(t, want, len(seen.bodies) == 1, body)
+	}
+}
+
 // A BMC that accepts Continuous and drops it may boot the device once.
 func TestABMCThatDropsContinuousBootsOnce(t *testing.T) {
 	d, server := vendorDriver(t, drops(2))

@@ -183,17 +183,20 @@ func (r *redfishConnection) setBootMode(ctx context.Context, mode string) error 
 	return err
 }
 
-// requestBoot sends a request for a boot override, and confirms it unless a task carries it out later.
+// requestBoot sends a request for a boot override, and confirms it unless a task carries it out later, or the BMC says
+// that it needs a reset of the machine (ResetRequired of DMTF's base registry, DSP8011).
 func (r *redfishConnection) requestBoot(ctx context.Context, at *bootResource, q bootRequest) error {
 	a, err := r.changeBoot(ctx, at, q)
-	if err != nil || a.Status == http.StatusAccepted {
+	if err != nil || a.Status == http.StatusAccepted || bytes.Contains(a.Body, []byte("ResetRequired")) {
 		return err
 	}
 	return r.confirmBoot(ctx, at, q)
 }
 
 // confirmBoot returns an error for a boot override that the BMC has accepted and contradicts: it sends the boot
-// override once more, and whole, and reads it again after a pause.
+// override once more, and whole, and reads it again after a pause. Ironic does not read it, and waits in vain for a
+// machine that has booted another device. A boot override is for the next boot: a BMC that shows it only after that,
+// and does not say so, cannot be told from one that has dropped it.
 //
 // Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro.
 func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q bootRequest) error {
