@@ -79,8 +79,8 @@ func (m VirtualMedia) Has(image string) bool {
 }
 
 // InsertMedia inserts the image at a URL into the first slot for a device that accepts it: "cdrom", "floppy" or "disk",
-// which is a USB stick. It ejects an image that is in the slot. The error is of the kind [verify.Unsupported] if no
-// slot fits, and over IPMI. The BMC may load the image later, and some report a failure nowhere.
+// which is a USB stick. It first ejects the images in all slots for the device, as in Ironic, since a machine may boot
+// any of them. The error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may load the image later, and some report a failure nowhere.
 func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) error {
 	const op = "insert virtual media"
 	if err := checkDevices(op, device); err != nil {
@@ -102,28 +102,27 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	})
 }
 
-// insert inserts an image into the first slot for a device that accepts it.
+// insert inserts an image into the first slot for a device that accepts it. An image that only seems to be inserted
+// cannot be ejected, so that a failed ejection is only told beside a failed insertion.
+//
+// Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
+	slots = slices.DeleteFunc(slots, func(s slot) bool { return !s.takesAny(device) })
 	for _, s := range slots {
-		if !s.takesAny(device) {
-			continue
+		if s.Inserted && r.client.Lost() == nil {
+			failed = errors.Join(failed, r.ejectSlot(&s))
 		}
-		var ejected error // an image that only seems to be inserted cannot be ejected
-		if s.Inserted {
-			ejected = r.ejectSlot(&s)
-		}
-		err := r.client.Lost()
-		if err == nil {
-			err = r.insertInto(&s, image)
-		}
-		if err == nil {
-			return nil
-		}
-		failed = errors.Join(failed, ejected, err)
+	}
+	for _, s := range slots {
 		if r.client.Lost() != nil {
 			break
 		}
+		err := r.insertInto(&s, image)
+		if err == nil {
+			return nil
+		}
+		failed = errors.Join(failed, err)
 	}
 	if failed == nil {
 		failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)

@@ -177,6 +177,21 @@ func TestTheFirstOfTwoSlotsIsUsed(t *testing.T) {
 	}
 }
 
+// A machine may boot the image of any slot.
+func TestAnInsertionEjectsTheImagesOfAllSlotsForTheDevice(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{SystemSlots: []bmctest.Slot{
+		{ID: "1", MediaTypes: []string{"CD"}}, {ID: "2", MediaTypes: []string{"DVD"}}, {ID: "3", MediaTypes: []string{"USBStick"}},
+	}})
+	first := "/redfish/v1/Systems/1/VirtualMedia/1/Actions/VirtualMedia.InsertMedia"
+	server.AddFault(bmctest.Fault{On: first, Times: 1, Do: bmctest.Status(http.StatusBadRequest)})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "disk", image))
+	require.Equal(t, []string{"", image, image}, []string{server.Media("1"), server.Media("2"), server.Media("3")})
+
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image+"?2"))
+	require.Equal(t, []string{image + "?2", "", image}, []string{server.Media("1"), server.Media("2"), server.Media("3")})
+}
+
 func TestSlotsOfTheSystemAndOfTheManagerAreUsed(t *testing.T) {
 	d, server := profileDriver(t, bmctest.Profile{
 		SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},

@@ -131,7 +131,7 @@ func TestNoOtherSlotIsUsedOnceAnAnswerIsLost(t *testing.T) {
 		do    func(*bmc.Driver) error
 		want  []int // requests to eject and insert the CD, and those to the other slot
 	}{
-		"an insertion":                  {lost(insertCD), insert, []int{1, 1, 0, 0}},
+		"an insertion":                  {lost(insertCD), insert, []int{1, 1, 1, 0}},
 		"an ejection before insertions": {lost(ejectCD), insert, []int{1, 0, 0, 0}},
 		"an ejection": {lost(ejectCD), func(d *bmc.Driver) error { return d.EjectMedia(t.Context(), "node") },
 			[]int{1, 0, 0, 0}},
