@@ -67,7 +67,8 @@ type Client struct {
 	refused  bool // credentials were refused, and are not sent again
 	session  *session
 
-	lost error // why a request has no answer, since Begin
+	lost    error // why a request has no answer, since Begin
+	lasting bool  // a read has got a server error at each of its attempts, since Begin
 }
 
 // New returns a Client. It sends nothing.
@@ -78,7 +79,7 @@ func New(c Config) *Client {
 // Begin resets the limits for the next operation.
 func (c *Client) Begin() {
 	c.budget = budget{c.config.MaxBytes, c.config.MaxRequests}
-	c.lost = nil
+	c.lost, c.lasting = nil, false
 }
 
 // AllowRequests raises MaxRequests to n, if it is less, until the next operation.

@@ -24,6 +24,8 @@ type failed struct {
 	err     error
 	// unproven: the request has the password, which the BMC has not accepted yet. To repeat it may lock the account.
 	unproven bool
+	// lasting: another read of the operation has got a server error at each of its attempts.
+	lasting bool
 }
 
 // repetitions lists the failures after which a request is sent again, with the attempts in all, of which the first row
@@ -33,8 +35,8 @@ type failed struct {
 // attempts with three seconds between them; HPE's iLO message registry for one message; for isSettling,
 // _set_power_state in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device
 // in management.py beside it, which has 6 attempts in 39 s; for isNotReady, issue 129 of
-// github.com/quadsproject/badfish. Unlike sushy, a GET that gets another server error than 503
-// has three attempts, since some BMCs answer 500 for a part that they can never read.
+// github.com/quadsproject/badfish. Unlike sushy, a GET that gets another server error than 503 has three attempts, and
+// after a lasting one each GET has one attempt, since some BMCs answer 500 for parts that they can never read.
 var repetitions = []struct {
 	applies  func(failed) bool
 	attempts int
@@ -75,11 +77,12 @@ func (f failed) isCut() bool { return f.isRead() && errors.Is(f.err, errCut) }
 // isUnavailable reports whether a GET, or a PATCH whose caller expects it, got 503.
 func (f failed) isUnavailable() bool {
 	patched := f.request.Method == http.MethodPatch && slices.Contains(f.request.Repeat, http.StatusServiceUnavailable)
-	return (f.isRead() || patched) && f.status() == http.StatusServiceUnavailable
+	return (f.isServerError() || patched) && f.status() == http.StatusServiceUnavailable
 }
 
+// isServerError reports whether a GET got a server error that may pass.
 func (f failed) isServerError() bool {
-	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
+	return f.isRead() && !f.lasting && f.status() >= 500 && f.status() != http.StatusNotImplemented
 }
 
 // isNotReady reports whether an iDRAC has answered that it is not ready, also to a request that reads, or has refused a
@@ -141,8 +144,9 @@ func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, er
 		if err == nil || c.config.Alternative && c.Absent(err) {
 			return a, err
 		}
-		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted}
+		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted, lasting: c.lasting}
 		if attempt >= f.attempts() || c.budget.spent() || !retry.Wait(ctx, c.config.Pause, attempt, err) {
+			c.lasting = c.lasting || attempt > 1 && f.isServerError()
 			return a, err
 		}
 	}

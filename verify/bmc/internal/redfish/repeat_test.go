@@ -67,6 +67,36 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 	}
 }
 
+// Some BMCs answer 500 for many parts, and the time of a call is to suffice for the others.
+func TestALastingServerErrorIsWaitedForOnceAnOperation(t *testing.T) {
+	for code, want := range map[int]int{500: 3, 503: 10, 501: 1} {
+		s := start(t, status(code))
+		c := s.client(func(c *Config) { c.MaxRequests = 100 })
+		for range 2 {
+			for _, attempts := range []int{want, 1, 1} {
+				_, _, err := c.Get(t.Context(), "/a")
+				require.Error(t, err)
+				require.Len(t, s.seen(), attempts, code)
+			}
+			c.Begin()
+		}
+	}
+	failing := 2
+	s := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		if failing--; failing >= 0 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		object(w, "{}")
+	})
+	c := s.client()
+	for range 2 {
+		_, _, err := c.Get(t.Context(), "/a")
+		require.NoError(t, err, "it passes, and so may the next one")
+		failing = 2
+	}
+}
+
 func TestAReadWhosePasswordIsNotProvenIsNotSentAgain(t *testing.T) {
 	f := failed{request: Request{Method: http.MethodGet}, answer: &Answer{Status: 400, Body: []byte("SWC0700")}, unproven: true}
 	require.Equal(t, 1, f.attempts())
