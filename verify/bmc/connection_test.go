@@ -43,7 +43,7 @@ func TestAPanicWhileSessionsAreClosedIsLogged(t *testing.T) {
 		"a call for another node": func(all []*openConnection) { closeAll(call, all) },
 		"Driver.Close": func(all []*openConnection) {
 			for i, s := range all {
-				driver.sessions[fmt.Sprint(i)] = s
+				driver.sessions.kept[fmt.Sprint(i)] = s
 			}
 			require.NoError(t, driver.Close(t.Context()))
 		},

@@ -7,17 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/keylock"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // DriverConfig configures a [Driver].
 type DriverConfig struct {
-	// Lookup returns the configuration of a node's BMC. It is called for each call of the Driver, and must be set.
+	// Lookup returns the configuration of a node's BMC. It is called for each call of the Driver. Without it the Driver
+	// makes no calls, and is for [Driver.With] alone.
 	Lookup func(ctx context.Context, id string) (Config, error)
 	// Sessions is how many sessions are kept open between calls, for all nodes together; 0 keeps none. A connection
 	// without a session, over IPMI or with HTTP Basic authentication, counts as one; one that has no session since the BMC
@@ -40,37 +39,47 @@ type DriverConfig struct {
 //
 // Its errors hold a [*verify.Error].
 type Driver struct {
-	config DriverConfig
-
-	locks keylock.Locks // by node
-
-	mu       sync.Mutex
-	closed   bool
-	sessions map[string]*openConnection // the kept sessions by node; nil while a call uses the session or replaces it
+	config   func(ctx context.Context, id string) (Config, error)
+	sessions *sessions
 }
 
-// NewDriver returns a Driver. It returns an error if Lookup is nil or a number is negative.
+// NewDriver returns a Driver. It returns an error if a number is negative.
 func NewDriver(c DriverConfig) (*Driver, error) {
 	switch {
-	case c.Lookup == nil:
-		return nil, misconfigured(errors.New("there is no Lookup"))
 	case c.Sessions < 0 || c.Idle < 0:
 		return nil, misconfigured(errors.New("a negative number of Sessions, or Idle"))
 	case c.Idle == 0:
 		c.Idle = 5 * time.Minute
 	}
-	return &Driver{config: c, sessions: make(map[string]*openConnection)}, nil
+	return &Driver{config: c.lookup, sessions: &sessions{most: c.Sessions, idle: c.Idle, kept: make(map[string]*openConnection)}}, nil
+}
+
+// With returns a Driver whose calls have this configuration, whatever the node, and that shares the sessions of d: to
+// close one of the two closes both. It is for a caller that has the configuration at hand, and costs no request.
+func (d *Driver) With(c Config) (*Driver, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Driver{config: func(context.Context, string) (Config, error) { return c, nil }, sessions: d.sessions}, nil
 }
 
 // Validate checks the configuration of the node's BMC, without contacting the BMC.
 func (d *Driver) Validate(ctx context.Context, id string) error {
-	_, err := d.lookup(ctx, id)
+	_, err := d.config(ctx, id)
 	return err
 }
 
+// Close logs out of the kept sessions. Calls in flight log out when they end; later
+// calls keep no session. The error is the context's, if it ends before Close is done.
+func (d *Driver) Close(ctx context.Context) error { return d.sessions.close(ctx) }
+
 // lookup returns the configuration of a node's BMC, with its defaults.
-func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
-	c, err := d.config.Lookup(ctx, id)
+func (d DriverConfig) lookup(ctx context.Context, id string) (Config, error) {
+	if d.Lookup == nil {
+		return Config{}, misconfigured(errors.New("there is no Lookup"))
+	}
+	c, err := d.Lookup(ctx, id)
 	if err != nil {
 		return c, misconfigured(fmt.Errorf("look up the BMC of node %s: %w", id, err))
 	}
@@ -136,15 +145,15 @@ func fromBMC[T any](
 //
 // Source: _op in sushy/connector.py, which logs in again after 401 and 403 alone.
 func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connection) error) error {
-	c, err := d.lookup(ctx, of.id)
+	c, err := d.config(ctx, of.id)
 	if err != nil {
 		return err
 	}
-	n, err := d.enter(ctx, of)
+	n, err := d.sessions.enter(ctx, of)
 	if err != nil {
 		return err
 	}
-	defer d.leave(n)
+	defer d.sessions.leave(n)
 	of.long = of.long && c.Protocol != ipmiProtocol
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
@@ -154,9 +163,9 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		}
 	}()
 
-	if d.resume(ctx, n, c) {
+	if d.sessions.resume(ctx, n, c) {
 		expires := n.open.expires()
-		err := d.use(ctx, n, of, f)
+		err := d.sessions.use(ctx, n, of, f)
 		n.open = nil
 		if !expires || verify.KindOf(err) != verify.Credentials {
 			return err
@@ -167,7 +176,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		return err
 	}
 	n.open = &openConnection{connection: conn, config: c}
-	err = d.use(ctx, n, of, f)
+	err = d.sessions.use(ctx, n, of, f)
 	n.open = nil
 	return err
 }
@@ -179,7 +188,7 @@ var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify
 // too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
 // session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401 for
 // one that has ended. A temporary connection is closed in any case.
-func (d *Driver) use(ctx context.Context, n *lockedNode, of call, f func(context.Context, connection) error) error {
+func (s *sessions) use(ctx context.Context, n *lockedNode, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
 	if of.long && limit > 0 {
@@ -195,6 +204,6 @@ func (d *Driver) use(ctx context.Context, n *lockedNode, of call, f func(context
 		return err
 	}
 	conn.failed = failed
-	d.keep(ctx, n)
+	s.keep(ctx, n)
 	return err
 }

@@ -9,8 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/keylock"
 	"github.com/ironstate/ironstate/verify"
 )
+
+// sessions keeps the sessions of a [Driver] open between its calls, and has the calls for one node run one at a time.
+type sessions struct {
+	most int
+	idle time.Duration
+
+	locks keylock.Locks // by node
+
+	mu     sync.Mutex
+	closed bool
+	kept   map[string]*openConnection // by node; nil while a call uses the session or replaces it
+}
 
 // openConnection is a connection that is open.
 type openConnection struct {
@@ -27,41 +40,41 @@ type lockedNode struct {
 }
 
 // enter begins a call: it waits for the node's lock.
-func (d *Driver) enter(ctx context.Context, of call) (*lockedNode, error) {
-	if err := d.locks.Lock(ctx, of.id); err != nil {
+func (s *sessions) enter(ctx context.Context, of call) (*lockedNode, error) {
+	if err := s.locks.Lock(ctx, of.id); err != nil {
 		err = fmt.Errorf("waiting for another call for node %s: %w", of.id, err)
 		return nil, &verify.Error{Op: of.op, Kind: verify.KindOf(err), Err: err}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n := &lockedNode{id: of.id, open: d.sessions[of.id]}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := &lockedNode{id: of.id, open: s.kept[of.id]}
 	if n.open != nil {
-		d.sessions[of.id] = nil
+		s.kept[of.id] = nil
 	}
 	return n, nil
 }
 
 // leave ends a call: it releases the node's lock.
-func (d *Driver) leave(n *lockedNode) {
-	d.mu.Lock()
-	if d.sessions[n.id] == nil {
-		delete(d.sessions, n.id)
+func (s *sessions) leave(n *lockedNode) {
+	s.mu.Lock()
+	if s.kept[n.id] == nil {
+		delete(s.kept, n.id)
 	}
-	d.mu.Unlock()
-	d.locks.Unlock(n.id)
+	s.mu.Unlock()
+	s.locks.Unlock(n.id)
 }
 
 // resume reports whether the node has a usable session, and closes an unusable one.
-func (d *Driver) resume(ctx context.Context, n *lockedNode, c Config) bool {
-	s := n.open
-	if s == nil {
+func (s *sessions) resume(ctx context.Context, n *lockedNode, c Config) bool {
+	conn := n.open
+	if conn == nil {
 		return false
 	}
-	if s.config.equal(c) && time.Since(s.used) <= d.config.Idle {
-		s.begin()
+	if conn.config.equal(c) && time.Since(conn.used) <= s.idle {
+		conn.begin()
 		return true
 	}
-	closeConnection(ctx, s, s.config.Log)
+	closeConnection(ctx, conn, conn.config.Log)
 	n.open = nil
 	return false
 }
@@ -70,16 +83,16 @@ func (d *Driver) resume(ctx context.Context, n *lockedNode, c Config) bool {
 // already. It first drops the sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as
 // long as for one of them, not for a fleet. It does not evict the least recently used session: in a fleet that is
 // polled in turn, that would close every session before its next use.
-func (d *Driver) keep(ctx context.Context, n *lockedNode) {
+func (s *sessions) keep(ctx context.Context, n *lockedNode) {
 	n.open.used = time.Now()
-	d.mu.Lock()
-	dropped := d.expired(closedAtOnce)
-	if _, kept := d.sessions[n.id]; !d.closed && (kept || len(d.sessions) < d.config.Sessions) {
-		d.sessions[n.id] = n.open
+	s.mu.Lock()
+	dropped := s.expired(closedAtOnce)
+	if _, kept := s.kept[n.id]; !s.closed && (kept || len(s.kept) < s.most) {
+		s.kept[n.id] = n.open
 	} else {
 		dropped = append(dropped, n.open)
 	}
-	d.mu.Unlock()
+	s.mu.Unlock()
 	closeAll(ctx, dropped)
 }
 
@@ -90,32 +103,31 @@ const closedAtOnce = 16
 // closeAll closes connections at the same time.
 func closeAll(ctx context.Context, all []*openConnection) {
 	var group sync.WaitGroup
-	for _, s := range all {
-		group.Go(func() { closeConnection(ctx, s, s.config.Log) })
+	for _, conn := range all {
+		group.Go(func() { closeConnection(ctx, conn, conn.config.Log) })
 	}
 	group.Wait()
 }
 
 // expired removes and returns the sessions that were unused for longer than Idle and, once the driver is closed, all
-// that are not in use, up to a number. The caller holds d.mu.
-func (d *Driver) expired(most int) []*openConnection {
+// that are not in use, up to a number. The caller holds s.mu.
+func (s *sessions) expired(most int) []*openConnection {
 	var expired []*openConnection
-	for id, s := range d.sessions {
-		if s != nil && len(expired) < most && (d.closed || time.Since(s.used) > d.config.Idle) {
-			expired = append(expired, s)
-			delete(d.sessions, id)
+	for id, conn := range s.kept {
+		if conn != nil && len(expired) < most && (s.closed || time.Since(conn.used) > s.idle) {
+			expired = append(expired, conn)
+			delete(s.kept, id)
 		}
 	}
 	return expired
 }
 
-// Close logs out of the kept sessions. Calls in flight log out when they end; later
-// calls keep no session. The error is the context's, if it ends before Close is done.
-func (d *Driver) Close(ctx context.Context) error {
-	d.mu.Lock()
-	d.closed = true
-	kept := d.expired(len(d.sessions))
-	d.mu.Unlock()
+// close implements [Driver.Close].
+func (s *sessions) close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	kept := s.expired(len(s.kept))
+	s.mu.Unlock()
 	for some := range slices.Chunk(kept, closedAtOnce) {
 		if ctx.Err() == nil {
 			closeAll(ctx, some)

@@ -76,13 +76,13 @@ func sessionsOf(t *testing.T, sessions int) *Driver {
 // otherwise it uses the connection c.
 func callNode(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bool) {
 	t.Helper()
-	n, err := d.enter(t.Context(), call{id: id, op: "test"})
+	n, err := d.sessions.enter(t.Context(), call{id: id, op: "test"})
 	require.NoError(t, err)
-	defer d.leave(n)
-	if resumed = d.resume(t.Context(), n, Config{}); !resumed {
+	defer d.sessions.leave(n)
+	if resumed = d.sessions.resume(t.Context(), n, Config{}); !resumed {
 		n.open = &openConnection{connection: c}
 	}
-	d.keep(t.Context(), n)
+	d.sessions.keep(t.Context(), n)
 	return resumed
 }
 
@@ -105,11 +105,11 @@ func TestASessionIsKeptForTheIdleTime(t *testing.T) {
 		require.False(t, callNode(t, d, "b", third))
 		require.True(t, second.closed)
 		require.False(t, third.closed)
-		require.Len(t, d.sessions, 1)
+		require.Len(t, d.sessions.kept, 1)
 
 		require.NoError(t, d.Close(t.Context()))
 		require.True(t, third.closed)
-		require.Empty(t, d.sessions)
+		require.Empty(t, d.sessions.kept)
 	})
 }
 
@@ -143,7 +143,7 @@ func TestACallWaitsForFewExpiredSessions(t *testing.T) {
 			require.LessOrEqual(t, time.Since(begun), time.Second)
 			require.Equal(t, want, closedOf(all))
 		}
-		require.Len(t, d.sessions, 4)
+		require.Len(t, d.sessions.kept, 4)
 	})
 }
 
@@ -166,12 +166,12 @@ func TestCloseLogsOutOfSeveralSessionsAtOnce(t *testing.T) {
 func TestACallWaitsForAnotherOfItsNodeWhileItsContextLasts(t *testing.T) {
 	d := sessionsOf(t, 0)
 	ended, cancel := context.WithCancel(t.Context())
-	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
+	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	cancel()
-	_, err = d.enter(ended, call{id: "a", op: "test"})
+	_, err = d.sessions.enter(ended, call{id: "a", op: "test"})
 	require.ErrorIs(t, err, verify.Cancelled)
-	d.leave(n)
+	d.sessions.leave(n)
 	require.False(t, callNode(t, d, "a", &heldConnection{}))
 }
 
@@ -179,27 +179,27 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 	d := sessionsOf(t, 1)
 	kept, late := &heldConnection{}, &heldConnection{}
 	require.False(t, callNode(t, d, "a", kept))
-	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
+	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	require.True(t, d.resume(t.Context(), n, Config{}))
+	require.True(t, d.sessions.resume(t.Context(), n, Config{}))
 	require.NoError(t, d.Close(t.Context()))
 	require.False(t, kept.closed, "the call uses it")
-	d.keep(t.Context(), n)
-	d.leave(n)
+	d.sessions.keep(t.Context(), n)
+	d.sessions.leave(n)
 	require.True(t, kept.closed)
 	require.False(t, callNode(t, d, "a", late))
 	require.True(t, late.closed)
-	require.Empty(t, d.sessions)
+	require.Empty(t, d.sessions.kept)
 }
 
 func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
 	d := sessionsOf(t, 1)
 	require.False(t, callNode(t, d, "a", &heldConnection{}))
-	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
+	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	n.open = nil // it has failed
-	d.leave(n)
-	require.Empty(t, d.sessions)
+	d.sessions.leave(n)
+	require.Empty(t, d.sessions.kept)
 	other := &heldConnection{}
 	require.False(t, callNode(t, d, "b", other))
 	require.False(t, other.closed)
@@ -211,16 +211,16 @@ func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 		d := sessionsOf(t, 2)
 		require.False(t, callNode(t, d, "a", &heldConnection{}))
 		require.True(t, callNode(t, d, "a", nil))
-		require.Len(t, d.sessions, 1)
+		require.Len(t, d.sessions.kept, 1)
 
-		n, err := d.enter(t.Context(), call{id: "a", op: "test"})
+		n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 		require.NoError(t, err)
 		n.open = nil // it has failed, and another call waits for the node
 		go callNode(t, d, "a", &heldConnection{})
 		synctest.Wait()
-		d.leave(n)
+		d.sessions.leave(n)
 		synctest.Wait()
-		require.Len(t, d.sessions, 1)
+		require.Len(t, d.sessions.kept, 1)
 		require.True(t, callNode(t, d, "a", nil))
 	})
 }
@@ -234,10 +234,10 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := sessionsOf(t, 0)
-			n, err := d.enter(t.Context(), call{id: "a"})
+			n, err := d.sessions.enter(t.Context(), call{id: "a"})
 			require.NoError(t, err)
 			n.open = &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: test.limit}}
-			require.NoError(t, d.use(t.Context(), n, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
+			require.NoError(t, d.sessions.use(t.Context(), n, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
 				end, bounded := ctx.Deadline()
 				require.Equal(t, test.limit > 0, bounded)
 				if bounded {
@@ -245,7 +245,7 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 				}
 				return nil
 			}))
-			d.leave(n)
+			d.sessions.leave(n)
 		})
 	}
 }
@@ -254,17 +254,17 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 func TestASessionIsClosedAfterTwoFailuresThatTheBMCHasAnswered(t *testing.T) {
 	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
 		d := sessionsOf(t, 1)
-		n, err := d.enter(t.Context(), call{id: "a"})
+		n, err := d.sessions.enter(t.Context(), call{id: "a"})
 		require.NoError(t, err)
 		held := &heldConnection{}
 		n.open = &openConnection{connection: held}
 		for i := 0; i < 2 && !held.closed; i++ {
-			err := d.use(t.Context(), n, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
+			err := d.sessions.use(t.Context(), n, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
 			require.ErrorIs(t, err, kind)
 		}
 		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled
 		require.Equal(t, !open, held.closed, kind)
-		d.leave(n)
+		d.sessions.leave(n)
 	}
 }
 
@@ -272,12 +272,12 @@ func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
 	d := sessionsOf(t, 1)
 	first := &heldConnection{}
 	require.False(t, callNode(t, d, "a", first))
-	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
+	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	require.False(t, d.resume(t.Context(), n, Config{Host: "other"}))
+	require.False(t, d.sessions.resume(t.Context(), n, Config{Host: "other"}))
 	require.True(t, first.closed)
-	d.leave(n) // the other BMC cannot be reached
-	require.Empty(t, d.sessions)
+	d.sessions.leave(n) // the other BMC cannot be reached
+	require.Empty(t, d.sessions.kept)
 }
 
 func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
@@ -298,9 +298,9 @@ func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
 		for i := range all {
 			require.Equal(t, i%2 != 0, all[i].closed, i)
 		}
-		require.Len(t, d.sessions, 17)
+		require.Len(t, d.sessions.kept, 17)
 		require.NoError(t, d.Close(t.Context()))
-		require.Empty(t, d.sessions)
+		require.Empty(t, d.sessions.kept)
 	})
 }
 

@@ -243,7 +243,6 @@ func TestAPoolMadeAnewIsTheSameConfiguration(t *testing.T) {
 
 func TestADriverRefusesWrongConfigurations(t *testing.T) {
 	for name, config := range map[string]bmc.DriverConfig{
-		"no lookup":         {},
 		"negative sessions": {Sessions: -1, Lookup: func(context.Context, string) (bmc.Config, error) { return bmc.Config{}, nil }},
 		"a negative time":   {Idle: -1, Lookup: func(context.Context, string) (bmc.Config, error) { return bmc.Config{}, nil }},
 	} {
@@ -256,6 +255,29 @@ func TestADriverRefusesWrongConfigurations(t *testing.T) {
 		_, err := d.PowerState(t.Context(), id)
 		require.ErrorIs(t, err, verify.Misconfigured)
 	}
+}
+
+// The Drivers of With have the sessions of their Driver, which needs no Lookup.
+func TestDriversWithAConfigurationShareTheirSessions(t *testing.T) {
+	server := startRedfish(t)
+	d, err := bmc.NewDriver(bmc.DriverConfig{Sessions: 1})
+	require.NoError(t, err)
+	require.ErrorIs(t, d.Validate(t.Context(), "node-1"), verify.Misconfigured)
+	_, err = d.PowerState(t.Context(), "node-1")
+	require.ErrorIs(t, err, verify.Misconfigured)
+	_, err = d.With(bmc.Config{})
+	require.ErrorIs(t, err, verify.Misconfigured)
+	for range 3 {
+		with, err := d.With(configOf(server))
+		require.NoError(t, err)
+		require.NoError(t, with.Validate(t.Context(), "node-1"))
+		_, err = with.PowerState(t.Context(), "node-1")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, server.Logins().Attempts)
+	require.Len(t, server.Sessions(), 1)
+	require.NoError(t, d.Close(t.Context()))
+	require.Empty(t, server.Sessions())
 }
 
 func TestCallsForOneNodeShareItsSession(t *testing.T) {
