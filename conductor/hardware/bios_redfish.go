@@ -80,7 +80,7 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 		return nil
 	}
 	for first := true; time.Now().Before(deadline); first = false {
-		progress, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BootProgress)
+		progress, err := ask(ctx, b.bmcs, t.Task.Node(), (*bmc.Driver).BootProgress)
 		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
 		if err == nil && (progress == "" || booted) || verify.LoginRefused(err) {
 			return err
@@ -118,8 +118,8 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
-	sent, err := ask(ctx, b.bmcs, t.Task.Node(), func(ctx context.Context, id string) (bool, error) {
-		return b.driver.SetBIOS(ctx, id, wanted)
+	sent, err := ask(ctx, b.bmcs, t.Task.Node(), func(d *bmc.Driver, ctx context.Context, id string) (bool, error) {
+		return d.SetBIOS(ctx, id, wanted)
 	})
 	if err != nil {
 		return redfishError(t.Task.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
@@ -176,7 +176,7 @@ func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]a
 //
 // Source: _get_unapplied_bios_attrs in ironic/drivers/modules/redfish/bios.py.
 func (b biosSettings) pending(ctx context.Context, t Task, wanted map[string]any, settings int) (map[string]any, error) {
-	changed, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.PendingBIOS)
+	changed, err := ask(ctx, b.bmcs, t.Task.Node(), (*bmc.Driver).PendingBIOS)
 	pending := maps.Clone(wanted)
 	maps.DeleteFunc(pending, func(name string, _ any) bool {
 		_, is := changed[name]
@@ -221,7 +221,7 @@ func biosValues(argument any) (map[string]any, error) {
 
 // reset restores the factory defaults of the BIOS settings, and reboots the machine.
 func (b biosSettings) reset(ctx context.Context, t Task) error {
-	if err := b.do(ctx, t.Task.Node(), func(ctx context.Context) error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
+	if err := b.do(t.Task.Node(), func(d *bmc.Driver) error { return d.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
 		return redfishError(t.Task.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
 	if err := b.reboot(ctx, t); err != nil {
@@ -238,7 +238,7 @@ func (b biosSettings) reset(ctx context.Context, t Task) error {
 
 // cache reads the BIOS settings and stores them in the node's record.
 func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, error) {
-	settings, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BIOS)
+	settings, err := ask(ctx, b.bmcs, t.Task.Node(), (*bmc.Driver).BIOS)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, err
 
 // ReadBIOS implements [BIOSReader].
 func (b biosSettings) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
-	settings, err := ask(ctx, b.bmcs, n, b.driver.BIOS)
+	settings, err := ask(ctx, b.bmcs, n, (*bmc.Driver).BIOS)
 	if err != nil {
 		return nil, err
 	}

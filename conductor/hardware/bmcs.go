@@ -5,13 +5,11 @@ package hardware
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -40,7 +38,7 @@ func (b *bmcs) open(c Config) (err error) {
 		return err
 	}
 	b.biosTimeout, b.biosInterval = biosTimeout, biosInterval
-	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: configIn, Sessions: b.config.Sessions})
+	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Sessions: b.config.Sessions})
 	return err
 }
 
@@ -52,17 +50,17 @@ func (b *bmcs) Properties() map[string]string { return maps.Clone(b.properties) 
 
 // Validate implements [Interface].
 func (b *bmcs) Validate(n Node) error {
-	_, _, err := b.verifier(n.Node)
+	_, err := b.driverOf(n.Node)
 	return err
 }
 
-// verifier returns the verifier and the configuration of a node's BMC. It is called for each call, and reads the files
-// of redfish_verify_ca each time: certificates that were renewed count from the next call on, as in Ironic, and a kept
-// session that was opened with others is replaced.
-func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
+// configOf returns the configuration of a node's BMC. It reads the files of redfish_verify_ca each time: certificates
+// that were renewed count from the next call on, as in Ironic, and a kept session that was opened with others is
+// replaced.
+func (b *bmcs) configOf(n *conductor.Node) (bmc.Config, error) {
 	c, err := b.parse(info{n})
 	if err != nil {
-		return nil, c, err
+		return c, err
 	}
 	if c.RootCAs == nil && !c.InsecureSkipTLSVerify {
 		c.RootCAs = b.authorities
@@ -72,45 +70,47 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 	c.AnyBIOSSetting = b.config.AnyBIOSSetting
 	c.BootMode = n.WantedBootMode()
 	c.Log = b.config.Log.With("node", n.UUID)
-	v, err := bmc.New(c)
-	if err != nil {
-		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,
-			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
-	}
-	return v, c, nil
-}
-
-// configKey is the key under which the context of a call of the driver has the configuration of the BMC of the node
-// with this UUID. The driver is given only the UUID, and its Lookup finds the rest. Here that is in the record with
-// which the call was made: two calls for one node may have different records, and no variable for both has the right
-// one.
-type configKey string
-
-// configIn is the driver's Lookup.
-func configIn(ctx context.Context, id string) (bmc.Config, error) {
-	c, ok := ctx.Value(configKey(id)).(bmc.Config)
-	if !ok {
-		return c, errors.New("the call's context has no configuration of its BMC")
-	}
 	return c, nil
 }
 
-// do calls f, which calls the driver for a node with the context that it gets.
-func (b *bmcs) do(ctx context.Context, n *conductor.Node, f func(context.Context) error) error {
-	_, c, err := b.verifier(n)
+// driverOf returns the driver with the configuration of a node's BMC. Two calls for one node may have different records
+// of it.
+func (b *bmcs) driverOf(n *conductor.Node) (*bmc.Driver, error) {
+	c, err := b.configOf(n)
+	if err != nil {
+		return nil, err
+	}
+	d, err := b.driver.With(c)
+	return d, unusable(n, err)
+}
+
+// unusable returns the error of a configuration that package bmc refuses, nil for nil.
+func unusable(n *conductor.Node, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &conductor.Error{Reason: conductor.Invalid, Err: err,
+		Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
+}
+
+// do calls f with the driver of a node's BMC.
+func (b *bmcs) do(n *conductor.Node, f func(*bmc.Driver) error) error {
+	d, err := b.driverOf(n)
 	if err != nil {
 		return err
 	}
-	return f(context.WithValue(ctx, configKey(n.UUID), c))
+	return f(d)
 }
 
-// ask calls a method of the driver for a node, and returns its result.
-func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(context.Context, string) (T, error)) (answer T, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		answer, err = method(ctx, n.UUID)
-		return err
-	})
-	return answer, err
+// ask calls a method of the driver of a node's BMC, and returns its result.
+func ask[T any](
+	ctx context.Context, b *bmcs, n *conductor.Node, method func(*bmc.Driver, context.Context, string) (T, error),
+) (answer T, err error) {
+	d, err := b.driverOf(n)
+	if err != nil {
+		return answer, err
+	}
+	return method(d, ctx, n.UUID)
 }
 
 // Close logs out of all open sessions. A hardware type may have any of the interfaces, so that each closes the driver.

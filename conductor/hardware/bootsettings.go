@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // How long a change of the boot mode or of secure boot is awaited, and how often it is read ([redfish]
@@ -57,7 +58,7 @@ func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, 
 		}
 		switch {
 		case err == nil && now == wanted:
-			return b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetPower(ctx, n.UUID, before) })
+			return b.do(n, func(d *bmc.Driver) error { return d.SetPower(ctx, n.UUID, before) })
 		case !mayPass(err):
 			return err
 		case !time.Now().Before(deadline):
@@ -84,23 +85,24 @@ const (
 // reboot reboots a machine, or switches it on, and returns its power state before. A machine whose BMC lacks the reset
 // is switched off and on, unless the node forbids it.
 func (b redfishManagement) reboot(ctx context.Context, n *conductor.Node) (before states.Power, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		if before, err = b.driver.PowerState(ctx, n.UUID); err != nil {
-			return err
-		}
-		record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
-		return powersync.Perform(record, states.PowerRebooting, func(power states.Power) error { return b.reach(ctx, n, power) })
-	})
-	return before, err
+	d, err := b.driverOf(n)
+	if err != nil {
+		return before, err
+	}
+	if before, err = d.PowerState(ctx, n.UUID); err != nil {
+		return before, err
+	}
+	record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
+	return before, powersync.Perform(record, states.PowerRebooting, func(power states.Power) error { return reach(ctx, d, n, power) })
 }
 
 // reach requests a power state, and returns once the machine is off if it is to be.
-func (b redfishManagement) reach(ctx context.Context, n *conductor.Node, power states.Power) error {
-	if err := b.driver.SetPower(ctx, n.UUID, power); err != nil || power != states.PowerOff {
+func reach(ctx context.Context, d *bmc.Driver, n *conductor.Node, power states.Power) error {
+	if err := d.SetPower(ctx, n.UUID, power); err != nil || power != states.PowerOff {
 		return err
 	}
 	for deadline := time.Now().Add(offTimeout); ; {
-		now, err := b.driver.PowerState(ctx, n.UUID)
+		now, err := d.PowerState(ctx, n.UUID)
 		switch {
 		case err == nil && now == power, !mayPass(err):
 			return err

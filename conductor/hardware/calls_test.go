@@ -3,9 +3,7 @@
 package hardware
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"regexp"
@@ -19,24 +17,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
-
-func TestTheDriverGetsTheConfigurationOfTheNodeThatItIsCalledFor(t *testing.T) {
-	made, err := NewRedfish(Config{})
-	require.NoError(t, err)
-	n := &conductor.Node{
-		UUID:       "a",
-		DriverInfo: map[string]any{"redfish_address": "192.0.2.1", "redfish_username": "u", "redfish_password": "p"},
-	}
-	failed := errors.New("failed")
-	require.Equal(t, failed, made.bmcs().do(t.Context(), n, func(ctx context.Context) error {
-		got, err := configIn(ctx, "a")
-		require.NoError(t, err)
-		require.Equal(t, "192.0.2.1", got.Host)
-		_, err = configIn(ctx, "b")
-		require.EqualError(t, err, "the call's context has no configuration of its BMC")
-		return failed
-	}))
-}
 
 func TestAPortIsANumberFrom1To65535(t *testing.T) {
 	for value, want := range map[any]int{nil: 0, "": 0, "1": 1, 65535: 65535, json.Number("623"): 623} {

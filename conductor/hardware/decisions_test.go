@@ -145,7 +145,7 @@ func TestTheLogOfAVerificationNamesTheNode(t *testing.T) {
 	var log bytes.Buffer
 	b, err := NewRedfish(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
-	_, c, err := b.bmcs().verifier(&conductor.Node{UUID: "u-1", DriverInfo: map[string]any{
+	c, err := b.bmcs().configOf(&conductor.Node{UUID: "u-1", DriverInfo: map[string]any{
 		"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p",
 	}})
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // redfishFirmware is the firmware interface "redfish".
@@ -24,7 +25,7 @@ func (b redfishFirmware) Validate(n Node) error {
 //
 // Source: cache_firmware_components in ironic/drivers/modules/redfish/firmware.py.
 func (b redfishFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
-	found, err := ask(ctx, b.bmcs, n, b.driver.Firmware)
+	found, err := ask(ctx, b.bmcs, n, (*bmc.Driver).Firmware)
 	if len(found) == 0 {
 		return nil, err
 	}

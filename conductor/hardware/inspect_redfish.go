@@ -37,7 +37,7 @@ func (b redfishInspect) Steps(n Node, work states.Work) []conductor.Step {
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
-	found, incomplete := ask(ctx, b.bmcs, t.Node(), b.driver.Inspect)
+	found, incomplete := ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).Inspect)
 	if incomplete != nil && (ctx.Err() != nil || found.Memory.PhysicalMB == 0 && found.CPU.Count == 0) {
 		return incomplete
 	}
@@ -101,10 +101,10 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}
 	if t.Series() >= devicesSince {
-		unread = b.do(ctx, t.Node(), func(ctx context.Context) (pci error) {
-			stored.PCIDevices, pci = b.driver.PCIDevices(ctx, t.Node().UUID)
+		unread = b.do(t.Node(), func(d *bmc.Driver) (pci error) {
+			stored.PCIDevices, pci = d.PCIDevices(ctx, t.Node().UUID)
 			var lldp error
-			data.LLDP, lldp = b.driver.Neighbors(ctx, t.Node().UUID)
+			data.LLDP, lldp = d.Neighbors(ctx, t.Node().UUID)
 			return errors.Join(pci, lldp)
 		})
 	}

@@ -22,11 +22,11 @@ func (b bmcManagement) BootDevices(context.Context, *conductor.Node) ([]string, 
 
 // BootDevice implements [Management].
 func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		device, persistent, err = b.driver.BootDevice(ctx, n.UUID)
-		return err
-	})
-	return device, persistent, err
+	d, err := b.driverOf(n)
+	if err != nil {
+		return "", false, err
+	}
+	return d.BootDevice(ctx, n.UUID)
 }
 
 // SetBootDevice implements [Management]. The device before is not set again from now on, even if the BMC refuses the
@@ -37,14 +37,16 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 	if err := b.checkDevice(device); err != nil {
 		return err
 	}
+	d, err := b.driverOf(n)
+	if err != nil {
+		return err
+	}
 	kept := true
-	err := b.do(ctx, n, func(ctx context.Context) (err error) {
-		if persistent {
-			kept, err = b.driver.KeepBootDevice(ctx, n.UUID, device)
-			return err
-		}
-		return b.driver.SetBootDevice(ctx, n.UUID, device, false)
-	})
+	if persistent {
+		kept, err = d.KeepBootDevice(ctx, n.UUID, device)
+	} else {
+		err = d.SetBootDevice(ctx, n.UUID, device, false)
+	}
 	internal := maps.Clone(n.DriverInternalInfo)
 	delete(internal, onceKey)
 	if !kept && (err == nil || errors.Is(err, bmc.ErrBootMode)) { // which is about the boot mode beside a device that is set
@@ -66,16 +68,16 @@ func (b *bmcs) checkDevice(device string) error {
 
 // InjectNMI implements [NMIInjector].
 func (b bmcManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
-	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.InjectNMI(ctx, n.UUID) })
+	return b.do(n, func(d *bmc.Driver) error { return d.InjectNMI(ctx, n.UUID) })
 }
 
 // ReadVendor implements [VendorReader].
 //
 // Source: detect_vendor in ironic/drivers/modules/redfish/management.py and ipmitool.py beside that folder.
 func (b bmcManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		firmware, machine, err = b.driver.Vendor(ctx, n.UUID)
-		return err
-	})
-	return firmware, machine, err
+	d, err := b.driverOf(n)
+	if err != nil {
+		return "", "", err
+	}
+	return d.Vendor(ctx, n.UUID)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // redfishManagement is the management interface "redfish".
@@ -58,9 +59,9 @@ func (b redfishManagement) keepBootMode(ctx context.Context, n *conductor.Node, 
 		return changed
 	}
 	now := ""
-	err := b.do(ctx, n, func(ctx context.Context) (err error) {
-		if err = b.driver.SetBootMode(ctx, n.UUID, mode); err == nil {
-			now, err = b.driver.BootMode(ctx, n.UUID)
+	err := b.do(n, func(d *bmc.Driver) (err error) {
+		if err = d.SetBootMode(ctx, n.UUID, mode); err == nil {
+			now, err = d.BootMode(ctx, n.UUID)
 		}
 		return err
 	})
@@ -77,7 +78,7 @@ func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.N
 	if device == "" {
 		return
 	}
-	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
+	err := b.do(n, func(d *bmc.Driver) error { return d.SetBootDevice(ctx, n.UUID, device, false) })
 	if err != nil {
 		b.config.Log.WarnContext(ctx, "unable to recover the boot device, relying on the pre-configured boot order",
 			"node", n.UUID, "device", device, "error", err)
@@ -91,19 +92,19 @@ func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) err
 
 // SetBootMode implements [BootModeSetter].
 func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
-	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
+	err := b.do(n, func(d *bmc.Driver) error { return d.SetBootMode(ctx, n.UUID, mode) })
 	if err == nil {
-		err = b.awaitSetting(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, b.driver.BootMode) })
+		err = b.awaitSetting(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, (*bmc.Driver).BootMode) })
 	}
 	return redfishErrorIfSupported(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
 }
 
 // SetSecureBoot implements [BootModeSetter].
 func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
-	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+	err := b.do(n, func(d *bmc.Driver) error { return d.SetSecureBoot(ctx, n.UUID, enabled) })
 	if err == nil {
 		err = b.awaitSetting(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (string, error) {
-			now, err := ask(ctx, b.bmcs, n, b.driver.SecureBoot)
+			now, err := ask(ctx, b.bmcs, n, (*bmc.Driver).SecureBoot)
 			return pyrepr.Of(now), err
 		})
 	}
@@ -112,7 +113,7 @@ func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node,
 
 // VirtualMedia implements [MediaManager].
 func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
-	slots, err := ask(ctx, b.bmcs, n, b.driver.VirtualMedia)
+	slots, err := ask(ctx, b.bmcs, n, (*bmc.Driver).VirtualMedia)
 	for _, s := range slots {
 		media = append(media, conductor.VirtualMedia(s))
 	}
@@ -121,12 +122,12 @@ func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) 
 
 // AttachVirtualMedia implements [MediaManager].
 func (b redfishManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
+	return b.do(n, func(d *bmc.Driver) error { return d.InsertMedia(ctx, n.UUID, device, image) })
 }
 
 // DetachVirtualMedia implements [MediaManager].
 func (b redfishManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
+	return b.do(n, func(d *bmc.Driver) error { return d.EjectMedia(ctx, n.UUID, devices...) })
 }
 
 func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction, err error) error {
@@ -139,7 +140,7 @@ func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction,
 
 // ReadMACs implements [MACReader].
 func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]string, error) {
-	macs, err := ask(ctx, b.bmcs, n, b.driver.MACAddresses)
+	macs, err := ask(ctx, b.bmcs, n, (*bmc.Driver).MACAddresses)
 	return macs, redfishError(n, "Failed to get network interface information on node NODE: ", err)
 }
 
@@ -147,21 +148,21 @@ func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]s
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (b redfishManagement) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
-	err = b.do(ctx, n, func(ctx context.Context) (err error) {
-		if mode, err = b.driver.BootMode(ctx, n.UUID); err != nil {
-			return err
-		}
-		enabled, err := b.driver.SecureBoot(ctx, n.UUID)
-		if errors.Is(err, verify.Unsupported) {
-			return nil
-		}
-		secureBoot = &enabled
-		return err
-	})
-	return mode, secureBoot, err
+	d, err := b.driverOf(n)
+	if err != nil {
+		return "", nil, err
+	}
+	if mode, err = d.BootMode(ctx, n.UUID); err != nil {
+		return mode, nil, err
+	}
+	enabled, err := d.SecureBoot(ctx, n.UUID)
+	if errors.Is(err, verify.Unsupported) {
+		return mode, nil, nil
+	}
+	return mode, &enabled, err
 }
 
 // ReadHealth implements [conductor.HealthReader].
 func (b redfishManagement) ReadHealth(ctx context.Context, n *conductor.Node) (string, error) {
-	return ask(ctx, b.bmcs, n, b.driver.Health)
+	return ask(ctx, b.bmcs, n, (*bmc.Driver).Health)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // bmcPower is the power interface "redfish" or "ipmitool".
@@ -14,19 +15,23 @@ type bmcPower struct{ *bmcs }
 
 // Verify implements [Verifier].
 func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	v, _, err := b.verifier(n)
+	c, err := b.configOf(n)
 	if err != nil {
 		return states.NoPower, err
+	}
+	v, err := bmc.New(c)
+	if err != nil {
+		return states.NoPower, unusable(n, err)
 	}
 	return v.Verify(ctx)
 }
 
 // PowerState implements [Power].
 func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	return ask(ctx, b.bmcs, n, b.driver.PowerState)
+	return ask(ctx, b.bmcs, n, (*bmc.Driver).PowerState)
 }
 
 // SetPower implements [Power].
 func (b bmcPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetPower(ctx, n.UUID, power) })
+	return b.do(n, func(d *bmc.Driver) error { return d.SetPower(ctx, n.UUID, power) })
 }

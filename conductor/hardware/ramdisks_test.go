@@ -213,7 +213,7 @@ func TestTheWordsOfVerifyCAAreTrueOrFalse(t *testing.T) {
 func TestTheOptionsOfATypeAreThoseOfItsBMCs(t *testing.T) {
 	b, err := NewRedfish(Config{Timeout: 7 * time.Second, AnyBIOSSetting: true, CheckManagement: true})
 	require.NoError(t, err)
-	_, c, err := b.bmcs().verifier(&conductor.Node{UUID: "1", DriverInfo: map[string]any{
+	c, err := b.bmcs().configOf(&conductor.Node{UUID: "1", DriverInfo: map[string]any{
 		"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p",
 	}})
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestTheAuthoritiesOfTheConfigurationAreThoseOfNodesWithoutAPath(t *testing.
 	for value, want := range map[any]struct{ configured, insecure bool }{
 		nil: {true, false}, true: {true, false}, "True": {true, false}, false: {false, true}, own: {false, false},
 	} {
-		_, c, err := b.bmcs().verifier(of(value))
+		c, err := b.bmcs().configOf(of(value))
 		require.NoError(t, err)
 		require.Equal(t, want.configured, c.RootCAs == b.bmcs().authorities, "%v", value)
 		require.Equal(t, want.insecure, c.InsecureSkipTLSVerify, "%v", value)

@@ -48,29 +48,32 @@ func (redfishVendor) VendorMethods(*conductor.Node) map[string]conductor.VendorM
 // CallVendor implements [conductor.VendorPassthru].
 func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
 	id, _ := args["id"].(string)
-	var call func(ctx context.Context, node string) (any, error)
+	var call func(*bmc.Driver) (any, error)
 	switch {
 	case method == createSubscription:
 		wanted, err := subscriptionOf(args)
 		if err != nil {
 			return nil, err
 		}
-		call = func(ctx context.Context, node string) (any, error) { return b.driver.Subscribe(ctx, node, wanted) }
+		call = func(d *bmc.Driver) (any, error) { return d.Subscribe(ctx, n.UUID, wanted) }
 	case (method == deleteSubscription || method == getSubscription) && id == "":
 		return nil, invalidf("id can't be None")
 	case method == deleteSubscription:
-		call = func(ctx context.Context, node string) (any, error) { return nil, b.driver.Unsubscribe(ctx, node, id) }
+		call = func(d *bmc.Driver) (any, error) { return nil, d.Unsubscribe(ctx, n.UUID, id) }
 	case method == getSubscription:
-		call = func(ctx context.Context, node string) (any, error) { return b.driver.Subscription(ctx, node, id) }
+		call = func(d *bmc.Driver) (any, error) { return d.Subscription(ctx, n.UUID, id) }
 	case method == getAllSubscriptions:
-		call = func(ctx context.Context, node string) (any, error) {
-			ids, err := b.driver.Subscriptions(ctx, node)
+		call = func(d *bmc.Driver) (any, error) {
+			ids, err := d.Subscriptions(ctx, n.UUID)
 			return map[string]any{"Members": members(ids), "Members@odata.count": len(ids)}, err
 		}
 	default:
 		return nil, noMethod(method)
 	}
-	answer, err = ask(ctx, b.bmcs, n, call)
+	d, err := b.driverOf(n)
+	if err == nil {
+		answer, err = call(d)
+	}
 	switch {
 	case err == nil:
 		return answer, nil

@@ -100,6 +100,14 @@ func TestTheRecordOfABootDeviceLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
+func TestARecordThatIsInvalidKeepsItsBootDevice(t *testing.T) {
+	recorded := map[string]any{"redfish_boot_device": "disk"}
+	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, startRedfish(t)), DriverInternalInfo: recorded}
+	delete(n.DriverInfo, "redfish_address")
+	require.ErrorIs(t, newRedfish(t, hardware.Config{}).SetBootDevice(t.Context(), n, "pxe", false), conductor.Invalid)
+	require.Equal(t, map[string]any{"redfish_boot_device": "disk"}, n.DriverInternalInfo)
+}
+
 func TestTheBootDeviceOfABMCIsReadAndSet(t *testing.T) {
 	server := startRedfish(t)
 	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
