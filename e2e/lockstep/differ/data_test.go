@@ -54,7 +54,7 @@ func TestTemplates(t *testing.T) {
 			require.Equal(t, want[n], string(got), text)
 		}
 	}
-	for _, malformed := range []string{``, `{`, `[1`, `[1}`, `{"a": }`, `{"a?x": 1}`, `{"a?": 1}`, `1 2`} {
+	for _, malformed := range []string{``, `{`, `[1`, `[1}`, `{"a": }`, `{"a?x": 1}`, `{"a?": 1}`, `1 2`, `{"of": 1}`, `{"pick": {}}`} {
 		require.Panics(t, func() { mustTemplate(malformed) }, malformed)
 	}
 }
@@ -93,7 +93,7 @@ func TestTheFieldsOfEachKindOfObjectsAreInTheTable(t *testing.T) {
 			set[name] = true
 		}
 		for _, f := range tables[path].set {
-			require.Equal(t, f.values != nil || f.always != nil, set[f.name], "%s of %s is set", f.name, path)
+			require.Equal(t, f.value != nil, set[f.name], "%s of %s is set", f.name, path)
 			require.True(t, f.since == 0 || f.since > states.Antelope.MaxAPIVersion(), "%s of %s", f.name, path)
 		}
 	}
@@ -139,9 +139,9 @@ second
 
 func TestTheDataOfWideRequestsIsComplete(t *testing.T) {
 	for state, words := range values.Forward {
-		require.NotEmpty(t, words, state)
-		for _, word := range words {
-			_, err := states.ParseVerb(word.value.(string))
+		require.NotEmpty(t, words.from, state)
+		for _, word := range words.from {
+			_, err := states.ParseVerb(string(word.value.(text)))
 			require.NoError(t, err, "%v in %v", word, state)
 		}
 	}

@@ -101,15 +101,15 @@ func TestRecordsAreComparedWithTheirChanges(t *testing.T) {
 	id := nodeUUID(0)
 	for _, c := range []struct {
 		name        string
-		before, now audit
+		before, now collection
 		found       []string
 	}{
-		{"unchanged", audit{at(id, early), at(id, early)}, audit{at(id, early), at(id, early)}, nil},
-		{"both changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, late)}, nil},
-		{"Ironic's changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, early)},
+		{"unchanged", collection{at(id, early), at(id, early)}, collection{at(id, early), at(id, early)}, nil},
+		{"both changed", collection{at(id, early), at(id, early)}, collection{at(id, late), at(id, late)}, nil},
+		{"Ironic's changed", collection{at(id, early), at(id, early)}, collection{at(id, late), at(id, early)},
 			[]string{"record.updated_at changed: true -> false"}},
-		{"only Ironic's", audit{}, audit{at(id, early), nil}, []string{"record only in Ironic"}},
-		{"only ironstate's", audit{}, audit{nil, at(id, early)}, []string{"record only in ironstate"}},
+		{"only Ironic's", collection{}, collection{at(id, early), nil}, []string{"record only in Ironic"}},
+		{"only ironstate's", collection{}, collection{nil, at(id, early)}, []string{"record only in ironstate"}},
 	} {
 		found, differing := u.compareRecords(c.before, c.now)
 		require.Equal(t, c.found, found, c.name)

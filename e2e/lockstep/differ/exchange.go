@@ -40,12 +40,16 @@ func (r Request) String() string {
 	return text.String()
 }
 
-// class returns the first part of the class of a difference.
-func (r Request) class() string {
-	if r.Twist == "" {
-		return r.Method + " " + r.Pattern
+// classes returns the names of the classes of differences after the request.
+func (r Request) classes(differences []string) (names []string) {
+	of := r.Method + " " + r.Pattern
+	if r.Twist != "" {
+		of += " {" + r.Twist + "}"
 	}
-	return r.Method + " " + r.Pattern + " {" + r.Twist + "}"
+	for _, text := range differences {
+		names = append(names, of+": "+text)
+	}
+	return names
 }
 
 // Answer is the answer of one side.

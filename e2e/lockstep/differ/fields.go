@@ -12,11 +12,10 @@ import (
 
 // A field is a field of objects that clients set.
 type field struct {
-	name   string
-	since  states.APIVersion // 0 for a field of 2023.1
-	share  int               // of the changes of an object; 0 for a field that has the share of the field before
-	values []template        // in most cases
-	always *template         // the only value, in place of values
+	name  string
+	since states.APIVersion // 0 for a field of 2023.1
+	share int               // of the changes of an object; 0 for a field that has the share of the field before
+	value *template         // nil for a field that no client sets
 }
 
 // table has the fields of the objects of a path.
@@ -58,11 +57,10 @@ func parseTables(text string) map[string]*table {
 			}
 			if values != "" {
 				value := mustTemplate(values)
-				if list, ok := value.value.([]template); ok {
-					f.values = list
-				} else {
-					f.always = &value
+				if s, err := selectionFrom(value, true); err == nil {
+					value.value = s
 				}
+				f.value = &value
 			}
 			t.set = append(t.set, f)
 		}
@@ -91,7 +89,7 @@ func (g *generator) valueOf(path string) (name string, value any) {
 	for _, f := range tables[path].set {
 		switch {
 		case f.since != 0:
-			if f.since <= g.series.MaxAPIVersion() && f.values != nil {
+			if f.since <= g.series.MaxAPIVersion() && f.value != nil {
 				later = append(later, f)
 			}
 		case f.share == 0:
@@ -111,10 +109,7 @@ func (g *generator) valueOf(path string) (name string, value any) {
 	if len(from) > 1 || from[0].since != 0 {
 		f = pick(g, from...)
 	}
-	if f.always != nil {
-		return f.name, g.eval(*f.always)
-	}
-	return f.name, g.ofTemplates(f.values)
+	return f.name, g.eval(*f.value)
 }
 
 // weighted returns the index of one of the weights.

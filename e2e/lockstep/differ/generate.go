@@ -19,10 +19,10 @@ import (
 type generator struct {
 	*rand.Rand
 	series states.Series
-	wide   int               // the share of wideGroup, in percent
-	states map[string]string // by UUID
-	made   map[byte][]string // the UUIDs that Ironic has chosen, by kind
-	index  int               // the number of the object that a template makes
+	wide   int                 // the share of wideGroup, in percent
+	states map[string]string   // by UUID
+	made   map[letter][]string // the UUIDs that Ironic has chosen, by kind
+	index  int                 // the number of the object that a template makes
 }
 
 func newGenerator(series states.Series, seed, round uint64) *generator {
@@ -111,7 +111,7 @@ func (r Request) query(values url.Values) Request {
 const pool = 4
 
 // uuid returns the UUID of the i-th object of a kind.
-func uuid(kind byte, i int) string {
+func uuid(kind letter, i int) string {
 	return fmt.Sprintf("%08x-aaaa-4bbb-8ccc-%012x", int(kind)<<8+i, i)
 }
 
@@ -120,13 +120,13 @@ func fixedUUIDs() map[string]bool {
 	all := map[string]bool{}
 	for kind := range 256 {
 		for i := range 2 * pool {
-			all[uuid(byte(kind), i)] = true
+			all[uuid(letter(kind), i)] = true
 		}
 	}
 	return all
 }
 
-func nodeUUID(i int) string { return uuid('n', i) }
+func nodeUUID(i int) string { return uuid(nodeLetter, i) }
 
 // odd are names and identifiers that are unusual or wrong.
 var odd = []string{
@@ -135,7 +135,7 @@ var odd = []string{
 }
 
 // id returns an identifier of an object: usually one that may exist.
-func (g *generator) id(kind byte, name string) string {
+func (g *generator) id(kind letter, name string) string {
 	i := g.IntN(pool)
 	if made := g.made[kind]; g.chance(6) && len(made) > 0 {
 		return made[i%len(made)]
@@ -154,7 +154,7 @@ func (g *generator) id(kind byte, name string) string {
 	}
 }
 
-func (g *generator) node() string { return g.id('n', "node") }
+func (g *generator) node() string { return g.id(nodeLetter, "node") }
 
 // value returns any value.
 func (g *generator) value() any {
@@ -182,7 +182,7 @@ func (g *generator) value() any {
 	case 10:
 		return strings.Repeat("long ", 60)
 	default:
-		return pick(g, "text", "true", "12", "none", uuid('n', 0), "CUSTOM_A")
+		return pick(g, "text", "true", "12", "none", uuid(nodeLetter, 0), "CUSTOM_A")
 	}
 }
 
@@ -211,7 +211,7 @@ func (g *generator) fields(names []string) string {
 
 // list returns parameters of a list: for paging, and filters.
 func (g *generator) list(names []string, filters func(url.Values)) url.Values {
-	v := g.parameters(template{value: "{list}"})
+	v := g.parameters(g.named("list"))
 	if g.chance(25) {
 		v.Set("fields", g.fields(names))
 	}

@@ -15,7 +15,7 @@ import (
 func (g *generator) traits() any {
 	list := []any{}
 	for range g.IntN(4) {
-		list = append(list, g.ofTemplates([]template{{value: "{trait}"}}))
+		list = append(list, g.named("usually_trait"))
 	}
 	if g.chance(2) {
 		for i := range 60 {
@@ -102,17 +102,17 @@ func patchNode(g *generator) Request {
 func (g *generator) nodeFilters(v url.Values) {
 	for range 1 + g.IntN(2) {
 		name := pick(g, slices.Sorted(maps.Keys(values.NodeFilters))...)
-		v.Set(name, g.pickTemplate(values.NodeFilters[name]).(string))
+		v.Set(name, g.selected(values.NodeFilters[name]).(string))
 	}
 }
 
 func listNodes(g *generator) Request {
-	return newRequest("GET", g.named("list_of_nodes").(string)).query(g.markers('n',
+	return newRequest("GET", g.named("list_of_nodes").(string)).query(g.markers(nodeLetter,
 		g.list(g.fieldsOf(nodesPath), g.nodeFilters)))
 }
 
 // markers adds a marker in some cases.
-func (g *generator) markers(kind byte, v url.Values) url.Values {
+func (g *generator) markers(kind letter, v url.Values) url.Values {
 	if g.chance(8) {
 		v.Set("marker", pick(g, uuid(kind, 0), uuid(kind, 1), uuid(kind, pool), "x", ""))
 	}

@@ -12,10 +12,26 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// A letter stands for a kind of objects in templates, such as {n:2}, and in the UUIDs that requests choose.
+type letter byte
+
+// Templates have other letters for what is no object of the API.
+const (
+	nodeLetter           letter = 'n'
+	portLetter           letter = 'p'
+	portgroupLetter      letter = 'g'
+	chassisLetter        letter = 'c'
+	connectorLetter      letter = 'k'
+	targetLetter         letter = 't'
+	deployTemplateLetter letter = 'd'
+	allocationLetter     letter = 'a'
+	runbookLetter        letter = 'r'
+)
+
 // kind is a kind of objects, whose fields are in fields.txt.
 type kind struct {
 	path       string
-	id         byte
+	letter     letter
 	name       string        // of the objects, empty if they have none
 	since      states.Series // the first series with the kind; NoSeries for all
 	detailed   bool          // the path has /detail
@@ -29,38 +45,38 @@ type kind struct {
 func mac(i int) string { return fmt.Sprintf("52:54:00:00:00:%02x", i) }
 
 func byNode(g *generator, v url.Values) {
-	maps.Copy(v, g.parameters(template{value: "{by_node}"}))
+	maps.Copy(v, g.parameters(g.named("by_node")))
 }
 
 const detail = "?detail=true"
 
 var (
 	nodeKind = &kind{
-		path: nodesPath, id: 'n', name: "node", detailed: true, full: detail, children: true,
+		path: nodesPath, letter: nodeLetter, name: "node", detailed: true, full: detail, children: true,
 		parameters: strings.Fields("associated maintenance provision_state driver resource_class owner lessee shard sharded retired fault " +
 			"conductor_group instance_uuid chassis_uuid conductor description_contains parent_node include_children instance_name"),
 		filters: (*generator).nodeFilters,
 	}
-	chassisKind = &kind{path: "/v1/chassis", id: 'c', detailed: true, full: "/detail", setup: true}
-	runbookKind = &kind{path: "/v1/runbooks", id: 'r', name: "CUSTOM", since: states.Dalmatian, full: detail}
+	chassisKind = &kind{path: "/v1/chassis", letter: chassisLetter, detailed: true, full: "/detail", setup: true}
+	runbookKind = &kind{path: "/v1/runbooks", letter: runbookLetter, name: "CUSTOM", since: states.Dalmatian, full: detail}
 )
 
 // kinds are all kinds, nodes first.
 var kinds = []*kind{
 	nodeKind,
 	{
-		path: "/v1/ports", id: 'p', name: "port", detailed: true, full: "/detail", setup: true,
+		path: "/v1/ports", letter: portLetter, name: "port", detailed: true, full: "/detail", setup: true,
 		parameters: []string{"node", "node_uuid", "address", "portgroup", "shard", "description_contains", "conductor_groups"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "node_uuid", "address", "portgroup", "shard"),
-				pick(g, nodeUUID(0), nodeUUID(1), mac(0), "portgroup-0", uuid('g', 0), "a", "", "x"))
+				pick(g, nodeUUID(0), nodeUUID(1), mac(0), "portgroup-0", uuid(portgroupLetter, 0), "a", "", "x"))
 			if g.chance(10) {
 				v.Set("shard", "a")
 			}
 		},
 	},
 	{
-		path: "/v1/portgroups", id: 'g', name: "portgroup", detailed: true, full: "/detail", setup: true,
+		path: "/v1/portgroups", letter: portgroupLetter, name: "portgroup", detailed: true, full: "/detail", setup: true,
 		parameters: []string{"node", "address", "shard", "description_contains", "conductor_groups"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "node_uuid", "address"), pick(g, nodeUUID(0), nodeUUID(1), mac(20), "", "x"))
@@ -68,13 +84,13 @@ var kinds = []*kind{
 	},
 	chassisKind,
 	{
-		path: "/v1/volume/connectors", id: 'k', full: detail, setup: true,
+		path: "/v1/volume/connectors", letter: connectorLetter, full: detail, setup: true,
 		parameters: []string{"node"}, filters: byNode,
 	},
-	{path: "/v1/volume/targets", id: 't', full: detail, setup: true, parameters: []string{"node"}, filters: byNode},
-	{path: "/v1/deploy_templates", id: 'd', name: "CUSTOM", full: detail, setup: true},
+	{path: "/v1/volume/targets", letter: targetLetter, full: detail, setup: true, parameters: []string{"node"}, filters: byNode},
+	{path: "/v1/deploy_templates", letter: deployTemplateLetter, name: "CUSTOM", full: detail, setup: true},
 	{
-		path: "/v1/allocations", id: 'a', name: "allocation",
+		path: "/v1/allocations", letter: allocationLetter, name: "allocation",
 		parameters: []string{"node", "resource_class", "state", "owner"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "resource_class", "state", "owner"),
@@ -127,7 +143,7 @@ func (k *kind) object(g *generator, i int) map[string]any {
 // create returns a request for a new object.
 func (k *kind) create(g *generator, i int, extras int) Request {
 	body := k.object(g, i)
-	body["uuid"] = uuid(k.id, i)
+	body["uuid"] = uuid(k.letter, i)
 	for range extras {
 		name, value := g.valueOf(k.path)
 		body[name] = value
@@ -143,10 +159,10 @@ func (k *kind) create(g *generator, i int, extras int) Request {
 
 // requests returns the requests for objects of the kind.
 func (k *kind) requests() []choice {
-	id := func(g *generator) string { return g.id(k.id, k.name) }
+	id := func(g *generator) string { return g.id(k.letter, k.name) }
 	all := []choice{
 		{24, func(g *generator) Request {
-			return newRequest("GET", k.path).query(g.markers(k.id, g.list(g.fieldsOf(k.path), func(v url.Values) {
+			return newRequest("GET", k.path).query(g.markers(k.letter, g.list(g.fieldsOf(k.path), func(v url.Values) {
 				if k.filters != nil {
 					k.filters(g, v)
 				}
@@ -167,7 +183,7 @@ func (k *kind) requests() []choice {
 	}
 	if k.detailed {
 		all = append(all, choice{8, func(g *generator) Request {
-			return newRequest("GET", k.path+"/detail").query(g.markers(k.id, g.list(tables[k.path].fields, nil)))
+			return newRequest("GET", k.path+"/detail").query(g.markers(k.letter, g.list(tables[k.path].fields, nil)))
 		}})
 	}
 	return all

@@ -39,7 +39,7 @@ func wideCreate(g *generator) Request {
 	k, fields := g.wideKind()
 	i := g.IntN(pool)
 	body := k.object(g, i)
-	body["uuid"] = uuid(k.id, i)
+	body["uuid"] = uuid(k.letter, i)
 	for range 1 + g.IntN(2) {
 		body[pick(g, fields...)] = pick(g, edges...)
 	}
@@ -51,7 +51,7 @@ func wideCreate(g *generator) Request {
 
 func widePatch(g *generator) Request {
 	k, fields := g.wideKind()
-	id := g.id(k.id, k.name)
+	id := g.id(k.letter, k.name)
 	var patch []any
 	for range 1 + g.IntN(100)/80 {
 		change := map[string]any{"op": g.named("wide_operation").(string), "path": "/" + pick(g, fields...)}
@@ -70,12 +70,12 @@ var valuesText []byte
 var values valueTables
 
 type valueTables struct {
-	Values      map[string]template         // by name
-	NodeFilters map[string][]template       `json:"node_filters"`
-	WidePaths   []string                    `json:"wide_paths"` // without records
-	Parameters  map[string][]template       // of all lists, with values
-	Parts       [][]template                // the paths below a node, each with the bodies that it takes, if any
-	Forward     map[states.State][]template // the requests that take a node through its life, by its state
+	Values      map[string]template        // by name
+	NodeFilters map[string]selection       `json:"node_filters"`
+	WidePaths   []string                   `json:"wide_paths"` // without records
+	Parameters  map[string]selection       // of all lists, with values
+	Parts       [][]template               // the paths below a node, each with the bodies that it takes, if any
+	Forward     map[states.State]selection // the requests that take a node through its life, by its state
 }
 
 // parseValues parses values.json. It panics for malformed data.
@@ -99,7 +99,7 @@ func wideList(g *generator) Request {
 		if g.chance(10) {
 			name = pick(g, slices.Sorted(maps.Keys(values.Parameters))...)
 		}
-		v.Set(name, g.pickTemplate(values.Parameters[name]).(string))
+		v.Set(name, g.selected(values.Parameters[name]).(string))
 	}
 	if g.chance(25) {
 		v.Set("fields", strings.Join([]string{pick(g, fields...), pick(g, fields...)}, ","))
@@ -138,10 +138,10 @@ func live(g *generator) Request {
 		return newRequest(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": node})
 	}
 	words := values.Forward[state]
-	if len(words) == 0 {
+	if len(words.from) == 0 {
 		return newRequest(http.MethodDelete, "/v1/nodes/{}/maintenance", node)
 	}
-	body := map[string]any{"target": g.pickTemplate(words)}
+	body := map[string]any{"target": g.selected(words)}
 	switch body["target"] {
 	case "clean", "service":
 		body[body["target"].(string)+"_steps"] = g.named("live_steps")

@@ -88,7 +88,7 @@ func parseRequest(all map[string][]choice, line string) func(*generator) Request
 		return func(g *generator) Request { return g.choose(all[name]) }
 	}
 	word, rest, _ := strings.Cut(line, " ")
-	method := template{value: word}
+	method := templateOf(word)
 	if word[0] == '"' || word[0] == '{' {
 		method, rest = cutTemplate(line)
 	}
@@ -110,7 +110,7 @@ func parseRequest(all map[string][]choice, line string) func(*generator) Request
 	return func(g *generator) Request {
 		r := g.requestFor(g.eval(method).(string), path)
 		if query != nil {
-			r = r.query(g.parameters(*query))
+			r = r.query(g.parameters(g.eval(*query)))
 		}
 		if body != nil && g.chance(share) {
 			r = r.with(g.eval(*body))
@@ -143,7 +143,7 @@ func (g *generator) requestFor(method, path string) Request {
 	path, query, has := strings.Cut(path, "?")
 	var args []string
 	path = argument.ReplaceAllStringFunc(path, func(name string) string {
-		args = append(args, g.eval(template{value: name}).(string))
+		args = append(args, g.eval(templateOf(name)).(string))
 		return "{}"
 	})
 	r := newRequest(method, path, args...)
@@ -155,9 +155,9 @@ func (g *generator) requestFor(method, path string) Request {
 
 // parameters returns the parameters of a query. A query is an object, or the path of a list, which also gets the
 // parameters of lists.
-func (g *generator) parameters(query template) url.Values {
+func (g *generator) parameters(query any) url.Values {
 	v := url.Values{}
-	switch value := g.eval(query).(type) {
+	switch value := query.(type) {
 	case string:
 		var filters func(url.Values)
 		if value == nodesPath {

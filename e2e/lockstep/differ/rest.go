@@ -39,8 +39,8 @@ func (r records) atRest() bool {
 	return true
 }
 
-// collection returns the request that lists the objects of a kind in full, in the newest version of a series.
-func collection(path string, series states.Series) Request {
+// listing returns the request that lists the objects of a kind in full, in the newest version of a series.
+func listing(path string, series states.Series) Request {
 	k := kindAt(path)
 	r := newRequest(http.MethodGet, path)
 	r.Path += k.full
@@ -57,7 +57,7 @@ func collection(path string, series states.Series) Request {
 func rest(ctx context.Context, c *client, path string) (records, error) {
 	deadline := time.Now().Add(restTimeout)
 	return sleep.Until(ctx, 4*time.Millisecond, func() (records, bool, error) {
-		answer, err := c.send(ctx, collection(path, c.series))
+		answer, err := c.send(ctx, listing(path, c.series))
 		if err != nil {
 			return nil, false, err
 		}
@@ -81,13 +81,21 @@ func parseRecords(answer Answer) (records, error) {
 	return found, nil
 }
 
-// audit is the state of the records of one kind on both sides at the last comparison.
-type audit struct{ ironic, ironstate records }
+// collection has the records of one kind on both sides.
+type collection struct{ ironic, ironstate records }
+
+// rest returns a collection as soon as no side works on it.
+func (s *sides) rest(ctx context.Context, path string) (c collection, err error) {
+	if c.ironic, err = rest(ctx, s.ironicAPI, path); err == nil {
+		c.ironstate, err = rest(ctx, s.ironstateAPI, path)
+	}
+	return c, err
+}
 
 // compareRecords compares the records of both sides, and whether they have changed since
-// the audit before. It returns a text for each class of difference, and the UUIDs of the
+// the comparison before. It returns a text for each class of difference, and the UUIDs of the
 // records of Ironic that differ.
-func (u *uuids) compareRecords(before, now audit) (found, differing []string) {
+func (u *uuids) compareRecords(before, now collection) (found, differing []string) {
 	ironstate := records{} // by the UUIDs of Ironic
 	for id, object := range now.ironstate {
 		if made := u.made[id]; made != "" && now.ironic[made] != nil {

@@ -33,18 +33,14 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 		}
 	}
 	for _, path := range w.collections() {
-		var now audit
-		var err error
-		if now.ironic, err = rest(ctx, w.sides.ironicAPI, path); err != nil {
+		now, err := w.sides.rest(ctx, path)
+		if err != nil {
 			return err
 		}
-		if now.ironstate, err = rest(ctx, w.sides.ironstateAPI, path); err != nil {
-			return err
-		}
-		if found, _ := w.uuids.compareRecords(audit{}, now); len(found) > 0 {
+		if found, _ := w.uuids.compareRecords(collection{}, now); len(found) > 0 {
 			w.broken = true
 		}
-		w.audits[path] = now
+		w.last[path] = now
 	}
 	return nil
 }

@@ -91,8 +91,8 @@ type worker struct {
 	result *Result
 
 	uuids  uuids
-	audits map[string]audit // by the path of the collection
-	broken bool             // the sides cannot be brought into step
+	last   map[string]collection // by path, as they were compared last
+	broken bool                  // the sides cannot be brought into step
 }
 
 func (w *worker) work(ctx context.Context) error {
@@ -102,9 +102,9 @@ func (w *worker) work(ctx context.Context) error {
 	g := newGenerator(w.sides.ironic.Series, w.run.Seed, w.round)
 	g.wide = w.run.Wide
 	w.uuids = uuids{fixed: fixedUUIDs(), made: map[string]string{}}
-	w.audits = map[string]audit{}
+	w.last = map[string]collection{}
 	for _, path := range w.collections() {
-		w.audits[path] = audit{}
+		w.last[path] = collection{}
 	}
 	for _, r := range g.setup() {
 		if err := w.exchange(ctx, r); err != nil {
@@ -143,7 +143,7 @@ const nodesPath = "/v1/nodes"
 // states returns the provision states of Ironic's nodes, by UUID.
 func (w *worker) states() map[string]string {
 	found := map[string]string{}
-	for id, node := range w.audits[nodesPath].ironic {
+	for id, node := range w.last[nodesPath].ironic {
 		found[id], _ = node["provision_state"].(string)
 	}
 	return found
@@ -151,16 +151,16 @@ func (w *worker) states() map[string]string {
 
 // made returns the UUIDs that Ironic has chosen for the objects that exist, except nodes, by kind and in the order of
 // their creation.
-func (w *worker) made() map[byte][]string {
-	found := map[byte][]string{}
+func (w *worker) made() map[letter][]string {
+	found := map[letter][]string{}
 	for _, k := range kinds[1:] {
-		objects := w.audits[k.path].ironic
+		objects := w.last[k.path].ironic
 		for id := range objects {
 			if w.uuids.made[id] != "" {
-				found[k.id] = append(found[k.id], id)
+				found[k.letter] = append(found[k.letter], id)
 			}
 		}
-		slices.SortFunc(found[k.id], func(a, b string) int {
+		slices.SortFunc(found[k.letter], func(a, b string) int {
 			return strings.Compare(fmt.Sprint(objects[a]["created_at"]), fmt.Sprint(objects[b]["created_at"]))
 		})
 	}
@@ -178,19 +178,26 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 	w.sent.Add(1)
 	w.result.Requests++
 	e := Example{Seed: w.run.Seed, Round: w.round, Number: w.number, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
-	var names []string
-	for _, text := range w.uuids.compareAnswers(ironic, ironstate) {
-		names = append(names, r.class()+": "+text)
-	}
+	names := r.classes(w.uuids.compareAnswers(ironic, ironstate))
 	w.log(e, ironic.Header, ironstate.Header, names)
 	refused := ironic.Status >= http.StatusBadRequest && ironstate.Status >= http.StatusBadRequest
 	differently := ironic.Status != ironstate.Status || refused && len(names) > 0
+	var paths []string
 	if r.writes {
-		changed, err := w.auditAll(ctx, r, &e, refused, differently)
+		paths = w.touched(r, refused, differently)
+		if differently {
+			paths = append(paths, nodesPath) // again, as the removal of an object of one side changes its node
+		}
+	}
+	for _, path := range paths {
+		d, err := w.compareCollection(ctx, path)
 		if err != nil {
 			return err
 		}
-		names = append(names, changed...)
+		if len(d.texts) > 0 && !differently { // otherwise the records differ because of the answers
+			names = append(names, r.classes(d.texts)...)
+			e.Ironic, e.Ironstate = e.Ironic+"\n      "+d.ironic, e.Ironstate+"\n      "+d.ironstate
+		}
 	}
 	w.result.add(w.run.Examples, names, e)
 	return nil
@@ -206,29 +213,6 @@ func (w *worker) log(e Example, ironic, ironstate http.Header, names []string) {
 	for _, name := range names {
 		fmt.Fprintf(w.run.Log, "DIFFERENT %s\n", name)
 	}
-}
-
-// auditAll audits the collections that a request may have changed. It returns the names of the differences, which it
-// adds to the example. After answers that differ the records differ because of that.
-func (w *worker) auditAll(ctx context.Context, r Request, e *Example, refused, differently bool) (names []string, err error) {
-	paths := w.touched(r, refused, differently)
-	if differently {
-		paths = append(slices.Clone(paths), nodesPath) // again, as the removal of an object of one side changes its node
-	}
-	for _, path := range paths {
-		texts, shown, err := w.audit(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		if differently || len(texts) == 0 {
-			continue
-		}
-		for _, text := range texts {
-			names = append(names, r.class()+": "+text)
-		}
-		e.Ironic, e.Ironstate = e.Ironic+"\n      "+shown.Ironic, e.Ironstate+"\n      "+shown.Ironstate
-	}
-	return names, nil
 }
 
 // touched returns the collections that a request may have changed: the collection of its path and
@@ -253,27 +237,26 @@ func (w *worker) touched(r Request, refused, differently bool) []string {
 	return paths
 }
 
-// audit compares the records of a collection at rest, and brings those that differ into
-// step.
-func (w *worker) audit(ctx context.Context, path string) (found []string, shown Example, err error) {
-	var now audit
-	if now.ironic, err = rest(ctx, w.sides.ironicAPI, path); err != nil {
-		return nil, shown, err
+// differences are what differs between the records of a collection.
+type differences struct {
+	texts             []string // one for each class
+	ironic, ironstate string   // the first record that differs
+}
+
+// compareCollection compares the records of a collection at rest, and brings the ones that differ into step.
+func (w *worker) compareCollection(ctx context.Context, path string) (d differences, err error) {
+	now, err := w.sides.rest(ctx, path)
+	if err != nil {
+		return d, err
 	}
-	if now.ironstate, err = rest(ctx, w.sides.ironstateAPI, path); err != nil {
-		return nil, shown, err
-	}
-	found, differing := w.uuids.compareRecords(w.audits[path], now)
+	texts, differing := w.uuids.compareRecords(w.last[path], now)
 	if !now.ironic.atRest() || !now.ironstate.atRest() {
-		found = append(found, fmt.Sprintf("not at rest: %v -> %v", !now.ironic.atRest(), !now.ironstate.atRest()))
+		texts = append(texts, fmt.Sprintf("not at rest: %v -> %v", !now.ironic.atRest(), !now.ironstate.atRest()))
 		w.broken = true
 	}
-	if len(found) > 0 {
-		shown.Ironic, shown.Ironstate = shownRecord(now.ironic, differing), shownRecord(now.ironstate, differing)
-	}
-	w.audits[path] = now
+	w.last[path] = now
 	if len(differing) > 0 {
 		err = w.resync(ctx, path, differing)
 	}
-	return found, shown, err
+	return differences{texts, shownRecord(now.ironic, differing), shownRecord(now.ironstate, differing)}, err
 }

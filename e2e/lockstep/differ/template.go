@@ -5,6 +5,7 @@ package differ
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -23,15 +24,29 @@ import (
 //
 // The parts are evaluated in the order in which they stand.
 type template struct {
-	value  any // a scalar, []template or []member
-	weight int // in a list from which one is picked; 0 stands for 1
+	value any // a list, an object, a selection, a weighted, a reference, a text, or another scalar
 }
 
-type member struct {
-	key    string
-	chance int // in percent
-	value  template
-}
+type (
+	list   []template
+	object []member
+	member struct {
+		names  []string // it has one of them
+		chance int      // in percent
+		value  template
+	}
+	selection struct {
+		from    []template
+		weights []int
+		usually bool // in the other cases it is any value
+	}
+	weighted struct { // an element of a selection
+		weight int
+		template
+	}
+	reference string // a name in functions or in values.json
+	text      string // with placeholders
+)
 
 // functions are the values that templates have by name. They are set by init, since some use templates.
 var functions map[string]func(g *generator) any
@@ -45,8 +60,8 @@ func init() {
 		"ordered_steps":  (*generator).orderedSteps,
 		"steps":          func(g *generator) any { return g.steps("bios", "raid", "deploy", "power", "management") },
 		"node":           func(g *generator) any { return g.node() },
-		"chassis":        func(g *generator) any { return g.id('c', "") },
-		"portgroup":      func(g *generator) any { return g.id('g', "portgroup") },
+		"chassis":        func(g *generator) any { return g.id(chassisLetter, "") },
+		"portgroup":      func(g *generator) any { return g.id(portgroupLetter, "portgroup") },
 		"part": func(g *generator) any {
 			return pick(g, append([]string{"nonsense", "id", "", "detail", "links"}, tables[nodesPath].fields...)...)
 		},
@@ -77,108 +92,153 @@ func decodeTemplate(d *json.Decoder) (template, error) {
 	if err != nil {
 		return template{}, err
 	}
-	switch token {
-	case json.Delim('['):
-		list := []template{}
-		for d.More() {
-			item, err := decodeTemplate(d)
-			if err != nil {
-				return template{}, err
-			}
-			list = append(list, item)
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '[' {
+			return decodeList(d)
 		}
-		_, err = d.Token()
-		return template{value: list}, err
-	case json.Delim('{'):
-		object := []member{}
-		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return template{}, err
-			}
-			m := member{key: key.(string), chance: 100}
-			if name, chance, ok := strings.Cut(m.key, "?"); ok {
-				m.key = name
-				if m.chance, err = strconv.Atoi(chance); err != nil {
-					return template{}, err
-				}
-			}
-			if m.value, err = decodeTemplate(d); err != nil {
-				return template{}, err
-			}
-			object = append(object, m)
-		}
-		_, err = d.Token()
-		if len(object) == 1 {
-			number, is := strings.CutSuffix(object[0].key, "x")
-			if weight, notNumber := strconv.Atoi(number); is && notNumber == nil {
-				return template{object[0].value.value, weight}, err
-			}
-		}
-		return template{value: object}, err
+		return decodeObject(d)
+	case string:
+		return templateOf(token), nil
 	default:
-		return template{value: token}, nil
+		return template{token}, nil
 	}
+}
+
+// templateOf returns the template of a text.
+func templateOf(s string) template {
+	name, opened := strings.CutPrefix(s, "{")
+	name, closed := strings.CutSuffix(name, "}")
+	if opened && closed && name != "" && !strings.ContainsAny(name, "{:}") {
+		return template{reference(name)}
+	}
+	return template{text(s)}
+}
+
+// decodeList reads the rest of a list.
+func decodeList(d *json.Decoder) (template, error) {
+	all := list{}
+	for d.More() {
+		item, err := decodeTemplate(d)
+		if err != nil {
+			return template{}, err
+		}
+		all = append(all, item)
+	}
+	_, err := d.Token()
+	return template{all}, err
+}
+
+// decodeObject reads the rest of an object. Its only key may be an operator.
+func decodeObject(d *json.Decoder) (template, error) {
+	all, key := object{}, ""
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return template{}, err
+		}
+		key = token.(string)
+		name, percent, mayLack := strings.Cut(key, "?")
+		m := member{names: strings.Split(name, "|"), chance: 100}
+		if mayLack {
+			if m.chance, err = strconv.Atoi(percent); err != nil {
+				return template{}, err
+			}
+		}
+		if m.value, err = decodeTemplate(d); err != nil {
+			return template{}, err
+		}
+		all = append(all, m)
+	}
+	if _, err := d.Token(); err != nil || len(all) != 1 {
+		return template{all}, err
+	}
+	weight, notNumber := strconv.Atoi(strings.TrimSuffix(key, "x"))
+	switch value := all[0].value; {
+	case key == "of", key == "pick":
+		s, err := selectionFrom(value, key == "of")
+		return template{s}, err
+	case notNumber == nil && strings.HasSuffix(key, "x"):
+		return template{weighted{weight, value}}, nil
+	default:
+		return template{all}, nil
+	}
+}
+
+// selectionFrom returns the selection from the elements of a list.
+func selectionFrom(t template, usually bool) (selection, error) {
+	from, ok := t.value.(list)
+	if !ok {
+		return selection{}, errors.New("want a list to select from")
+	}
+	s := selection{from: from, usually: usually}
+	for i, item := range from {
+		weight := 1
+		if w, is := item.value.(weighted); is {
+			weight, from[i] = w.weight, w.template
+		}
+		s.weights = append(s.weights, weight)
+	}
+	return s, nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. The JSON is a list.
+func (s *selection) UnmarshalJSON(text []byte) error {
+	var t template
+	err := json.Unmarshal(text, &t)
+	if err == nil {
+		*s, err = selectionFrom(t, false)
+	}
+	return err
 }
 
 // eval returns a value of the template.
 func (g *generator) eval(t template) any {
 	switch v := t.value.(type) {
-	case string:
-		name, _ := strings.CutPrefix(strings.TrimSuffix(v, "}"), "{")
-		if len(name) != len(v)-2 {
-			return g.expand(v)
-		}
-		if f := functions[name]; f != nil {
-			return f(g)
-		}
-		if named, ok := values.Values[name]; ok {
-			return g.eval(named)
-		}
-		return g.expand(v)
-	case []template:
+	case list:
 		all := []any{}
 		for _, item := range v {
 			all = append(all, g.eval(item))
 		}
 		return all
-	case []member:
-		if len(v) == 1 && v[0].key == "of" {
-			return g.ofTemplates(v[0].value.value.([]template))
-		}
-		if len(v) == 1 && v[0].key == "pick" {
-			return g.pickTemplate(v[0].value.value.([]template))
-		}
-		object := map[string]any{}
+	case object:
+		values := map[string]any{}
 		for _, m := range v {
 			if m.chance == 100 || g.chance(m.chance) {
-				object[pick(g, strings.Split(m.key, "|")...)] = g.eval(m.value)
+				values[pick(g, m.names...)] = g.eval(m.value)
 			}
 		}
-		return object
+		return values
+	case selection:
+		return g.selected(v)
+	case weighted:
+		return g.eval(v.template)
+	case reference:
+		return g.named(string(v))
+	case text:
+		return g.expand(string(v))
 	default:
 		return v
 	}
 }
 
-// named returns a value of the template of a name.
-func (g *generator) named(name string) any { return g.eval(template{value: "{" + name + "}"}) }
-
-// pickTemplate returns a value of one of the templates, by their weights.
-func (g *generator) pickTemplate(from []template) any {
-	weights := make([]int, len(from))
-	for i, t := range from {
-		weights[i] = max(t.weight, 1)
+// selected returns a value of a selection.
+func (g *generator) selected(s selection) any {
+	if s.usually && !g.chance(validShare) {
+		return g.value()
 	}
-	return g.eval(from[g.weighted(weights)])
+	return g.eval(s.from[g.weighted(s.weights)])
 }
 
-// ofTemplates returns a valid value in most cases, and any value otherwise.
-func (g *generator) ofTemplates(valid []template) any {
-	if g.chance(validShare) {
-		return g.pickTemplate(valid)
+// named returns the result of a function, or a value of a template of values.json. A name of neither is a text in braces.
+func (g *generator) named(name string) any {
+	if f := functions[name]; f != nil {
+		return f(g)
 	}
-	return g.value()
+	if t, ok := values.Values[name]; ok {
+		return g.eval(t)
+	}
+	return "{" + name + "}"
 }
 
 var placeholder = regexp.MustCompile(`\{(mac|MAC|[a-z]?):([0-9i+?]+)\}`)
@@ -207,7 +267,7 @@ func (g *generator) expand(text string) string {
 		case "MAC":
 			return strings.ToUpper(mac(number))
 		default:
-			return uuid(kind[0], number)
+			return uuid(letter(kind[0]), number)
 		}
 	})
 }
