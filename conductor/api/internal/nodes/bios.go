@@ -23,79 +23,73 @@ var biosFields = []string{
 }
 
 // listBIOS answers GET /v1/nodes/NODE/bios.
-func listBIOS(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("detail", "fields")
-	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if a.Err == nil && r.Series >= states.Flamingo {
-		if err := biosQueryInSchema(r, fields); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	n, err := r.PathNode(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if fields != nil && r.Version < since.BIOSRegistry {
-		return rest.Answer{}, fault.Invalid("Invalid query parameter ?fields=%s received.", pyrepr.List(fields))
-	}
-	fields, err = r.ChooseFields(fields, detail, biosFields[:2], since.BIOSRegistry)
-	if err != nil {
-		return rest.Answer{}, err
-	}
+var listBIOS = checks{
+	arguments(list("fields"), boolean("detail")), biosQueryInSchema, nodeExists, biosFieldsChosen,
+}.then(func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("bios", func(w *wire.Writer) {
 		w.OpenList()
-		for _, s := range n.BIOSSettings {
-			writeBIOS(r, w, r.Param(0), s, fields)
+		for _, s := range q.node.BIOSSettings {
+			q.writeBIOS(w, q.Param(0), s)
 		}
 		w.CloseList()
 	}), nil
-}
+})
 
-// biosQueryInSchema refuses fields that a BIOS setting does not have.
+// biosQueryInSchema refuses fields that a BIOS setting does not have, since 2025.2.
 //
 // Source: ironic/api/schemas/v1/bios.py.
-func biosQueryInSchema(r *rest.Request, fields rest.FieldSet) error {
-	if fields != nil && r.Version < since.BIOSRegistry {
+func biosQueryInSchema(q *request) error {
+	switch q.shown = q.args.List("fields"); {
+	case q.Series < states.Flamingo:
+		return nil
+	case q.shown != nil && q.Version < since.BIOSRegistry:
 		return fault.Invalid("Schema error: Additional properties are not allowed ('fields' was unexpected)")
 	}
 	known := []string{
 		"allowable_values", "attribute_type", "created_at", "lower_bound", "links", "max_length", "min_length", "name", "node_uuid",
 		"read_only", "reset_required", "unique", "updated_at", "value",
 	}
-	return fault.OneOf(known, fields...)
+	return fault.OneOf(known, q.shown...)
+}
+
+// biosFieldsChosen chooses the fields of a list.
+func biosFieldsChosen(q *request) (err error) {
+	if q.shown != nil && q.Version < since.BIOSRegistry {
+		return fault.Invalid("Invalid query parameter ?fields=%s received.", pyrepr.List(q.shown))
+	}
+	q.shown, err = q.ChooseFields(q.shown, q.args.Boolean("detail"), biosFields[:2], since.BIOSRegistry)
+	return err
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-func showBIOS(r *rest.Request) (rest.Answer, error) {
-	if name := r.Param(1); r.Series >= states.Flamingo && !rest.IsName(name) {
-		return rest.Answer{}, fault.Invalid("Schema error: %s does not match '(?i)^[A-Z0-9-._~]+$'", fault.Repr(name))
-	}
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == r.Param(1) })
+var showBIOS = checks{biosNameInSchema, arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	name := q.Param(1)
+	i := slices.IndexFunc(q.node.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == name })
 	if i < 0 {
-		return rest.Answer{}, fault.NotFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, fault.Show(r.Param(1)))
+		return rest.Answer{}, fault.NotFound("Node %s doesn't have a BIOS setting '%s'", q.node.UUID, fault.Show(name))
 	}
-	fields := biosFields
-	if r.Version < since.BIOSRegistry {
-		fields = biosFields[:2]
+	if q.shown = biosFields; q.Version < since.BIOSRegistry {
+		q.shown = biosFields[:2]
 	}
-	return rest.Object(func(w *wire.Writer) {
-		w.Key(r.Param(1))
-		writeBIOS(r, w, n.UUID, n.BIOSSettings[i], fields)
-	}), nil
+	return rest.ObjectWith(name, func(w *wire.Writer) { q.writeBIOS(w, q.node.UUID, q.node.BIOSSettings[i]) }), nil
+})
+
+// biosNameInSchema refuses a name that no BIOS setting can have, since 2025.2.
+func biosNameInSchema(q *request) error {
+	if name := q.Param(1); q.Series >= states.Flamingo && !rest.IsName(name) {
+		return fault.Invalid("Schema error: %s does not match '(?i)^[A-Z0-9-._~]+$'", fault.Repr(name))
+	}
+	return nil
 }
 
 // writeBIOS writes a setting; node is the identifier of the node in links.
-func writeBIOS(r *rest.Request, w *wire.Writer, node string, s conductor.BIOSSetting, fields rest.FieldSet) {
+func (q *request) writeBIOS(w *wire.Writer, node string, s conductor.BIOSSetting) {
 	w.Open()
 	w.Key("created_at").Time(&s.CreatedAt)
 	w.Key("updated_at").Time(s.UpdatedAt)
 	for _, name := range biosFields {
 		switch {
-		case !fields.Has(name):
+		case !q.shown.Has(name):
 		case name == "name":
 			w.Key(name).Text(s.Name)
 		case name == "value":
@@ -106,6 +100,6 @@ func writeBIOS(r *rest.Request, w *wire.Writer, node string, s conductor.BIOSSet
 			w.Key(name).Value(s.Registry[name])
 		}
 	}
-	w.Key("links").Links(r.Base(), "nodes/", node, "/bios/", s.Name)
+	w.Key("links").Links(q.Base(), "nodes/", node, "/bios/", s.Name)
 	w.Close()
 }

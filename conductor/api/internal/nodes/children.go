@@ -9,12 +9,8 @@ import (
 )
 
 // listChildren answers GET /v1/nodes/NODE/children.
-func listChildren(r *rest.Request) (rest.Answer, error) {
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	children, err := r.Conductor.NodesIn(r.Context(), conductor.Range{Of: &n.UUID})
+var listChildren = checks{nodeExists}.then(func(q *request) (rest.Answer, error) {
+	children, err := q.Conductor.NodesIn(q.Context(), conductor.Range{Of: &q.node.UUID})
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -24,6 +20,6 @@ func listChildren(r *rest.Request) (rest.Answer, error) {
 			w.Text(child.UUID)
 		}
 		w.CloseList()
-		w.Key("links").Link("children", r.Base(), "/v1/nodes?parent_node=", n.UUID)
+		w.Key("links").Link("children", q.Base(), "/v1/nodes?parent_node=", q.node.UUID)
 	}), nil
-}
+})

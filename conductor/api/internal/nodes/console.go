@@ -12,36 +12,39 @@ import (
 )
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
-func showConsole(r *rest.Request, n *node) (rest.Answer, error) {
+var showConsole = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
-		w.Key("console_enabled").Boolean(n.ConsoleEnabled)
+		w.Key("console_enabled").Boolean(q.node.ConsoleEnabled)
 		w.Key("console_info")
-		if n.ConsoleEnabled {
+		if q.node.ConsoleEnabled {
 			w.Object(nil)
 		} else {
 			w.Null()
 		}
 	}), nil
-}
+})
 
 // setConsole answers PUT /v1/nodes/NODE/states/console. The console of fake-hardware
 // does nothing; no other hardware type has one.
-func setConsole(r *rest.Request) (rest.Answer, error) {
-	a := r.BodyArgs(rest.MaxBody, "enabled")
-	enabled := a.Need("enabled").Boolean("enabled")
-	n, err := r.PathNode(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if !r.Describe(n.Driver).Has(n, "console") {
-		return rest.Answer{}, fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "console"))
-	}
+var setConsole = checks{
+	arguments(need(boolean("enabled"))), nodeExists, consoleExists,
+}.then(func(q *request) (rest.Answer, error) {
+	var err error
 	// As in Ironic, null is a change in any case. It switches the console off.
-	if want := enabled != nil && *enabled; enabled == nil || want != n.ConsoleEnabled {
-		err = update(r, a, func(n *node) error {
+	enabled := q.args.Boolean("enabled")
+	if want := enabled != nil && *enabled; enabled == nil || want != q.node.ConsoleEnabled {
+		err = q.update(func(n *node) error {
 			n.ConsoleEnabled, n.LastError = want, ""
 			return nil
 		})
 	}
-	return rest.Answer{Status: http.StatusAccepted, Location: "nodes/" + r.Param(0) + "/states/console"}, err
+	return rest.Answer{Status: http.StatusAccepted, Location: "nodes/" + q.Param(0) + "/states/console"}, err
+})
+
+// consoleExists refuses a node whose hardware type has no console.
+func consoleExists(q *request) error {
+	if !q.Describe(q.node.Driver).Has(q.node, "console") {
+		return fault.Invalid("%s", conductor.UnsupportedText(q.node.Driver, "console"))
+	}
+	return nil
 }

@@ -18,52 +18,28 @@ import (
 // Source: ironic/api/controllers/v1/firmware.py.
 var firmwareFields = []string{"component", "initial_version", "current_version", "last_version_flashed", "vendor", "model", "serial_number"}
 
+// firmwareFieldsOf returns the fields that a version has.
+func firmwareFieldsOf(version states.APIVersion) []string {
+	if version < since.FirmwareIdentity {
+		return firmwareFields[:4]
+	}
+	return firmwareFields
+}
+
 // listFirmware answers GET /v1/nodes/NODE/firmware. As in Ironic, detail=true leaves out the fields but
 // the times.
-func listFirmware(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("detail", "fields")
-	fields := rest.FieldSet(a.List("fields"))
-	if a.Err == nil && r.Series >= states.Flamingo {
-		if a.Has("detail") { // the schema takes no text, and a query has nothing else
-			return rest.Answer{}, fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(a.Values["detail"]))
-		}
-		known := slices.Concat([]string{"created_at", "updated_at"}, firmwareFields[:4])
-		if r.Highest >= since.FirmwareIdentity {
-			known = append(known, firmwareFields[4:]...)
-		}
-		if err := fault.OneOf(known, fields...); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	detail := a.Boolean("detail")
-	n, err := r.PathNode(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	known := firmwareFields
-	if r.Version < since.FirmwareIdentity {
-		var later []string
-		known, later = known[:4], known[4:]
-		if r.Highest >= since.FirmwareIdentity {
-			later = slices.DeleteFunc(slices.Sorted(slices.Values(later)), func(name string) bool { return !slices.Contains(fields, name) })
-			if len(later) > 0 {
-				return rest.Answer{}, fault.Invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.",
-					strings.Join(later, ", "), since.FirmwareIdentity)
-			}
-		}
-	}
-	if fields, err = r.ChooseFields(fields, detail, known, since.Firmware); err != nil {
-		return rest.Answer{}, err
-	}
+var listFirmware = checks{
+	firmwareQueryValid, nodeExists, firmwareFieldsChosen,
+}.then(func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("firmware", func(w *wire.Writer) {
 		w.OpenList()
-		for _, c := range n.Firmware {
+		for _, c := range q.node.Firmware {
 			w.Open()
 			w.Key("created_at").Time(&c.CreatedAt)
 			w.Key("updated_at").Time(c.UpdatedAt)
 			values := []string{c.Component, c.InitialVersion, c.CurrentVersion, c.LastVersionFlashed, c.Vendor, c.Model, c.SerialNumber}
-			for i, name := range known {
-				if slices.Contains(fields, name) {
+			for i, name := range firmwareFieldsOf(q.Version) {
+				if slices.Contains(q.shown, name) {
 					w.Key(name).TextOrNull(values[i])
 				}
 			}
@@ -71,4 +47,30 @@ func listFirmware(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 	}), nil
+})
+
+// firmwareQueryValid reads the query, since 2025.2 by a schema.
+func firmwareQueryValid(q *request) error {
+	q.args = q.QueryArgs("detail", "fields")
+	switch q.shown = q.args.List("fields"); {
+	case q.args.Err != nil || q.Series < states.Flamingo:
+		q.args.Boolean("detail")
+		return q.args.Err
+	case q.args.Has("detail"): // the schema takes no text, and a query has nothing else
+		return fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(q.args.Values["detail"]))
+	}
+	return fault.OneOf(slices.Concat([]string{"created_at", "updated_at"}, firmwareFieldsOf(q.Highest)), q.shown...)
+}
+
+// firmwareFieldsChosen chooses the fields of a list. It refuses fields that are newer than the version of the request.
+func firmwareFieldsChosen(q *request) (err error) {
+	known := firmwareFieldsOf(q.Version)
+	later := slices.Sorted(slices.Values(firmwareFields[len(known):]))
+	later = slices.DeleteFunc(later, func(name string) bool { return !slices.Contains(q.shown, name) })
+	if len(later) > 0 && q.Highest >= since.FirmwareIdentity {
+		return fault.Invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.",
+			strings.Join(later, ", "), since.FirmwareIdentity)
+	}
+	q.shown, err = q.ChooseFields(q.shown, q.args.Boolean("detail"), known, since.Firmware)
+	return err
 }

@@ -63,69 +63,63 @@ func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.H
 }
 
 // listHistory answers GET /v1/nodes/NODE/history.
-func listHistory(r *rest.Request) (rest.Answer, error) {
-	names := []string{"detail", "limit", "marker"}
-	if r.Series >= states.Epoxy {
-		names = append(names, "sort_key", "sort_dir")
-	}
-	a := r.QueryArgs(names...)
-	a.UUID("marker")
-	p, detail := a.Page(), a.Boolean("detail")
-	n, err := r.PathNode(a)
+var listHistory = checks{historyArguments, nodeExists, pageValid}.then(func(q *request) (rest.Answer, error) {
+	entries, err := q.Conductor.History(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if err := p.Check(r); err != nil {
-		return rest.Answer{}, err
+	compare, known := historyOrders[q.page.SortKey]
+	if !known || q.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, q.page.SortKey) {
+		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(q.page.SortKey))
 	}
-	entries, err := r.Conductor.History(r.Context(), n.UUID)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	compare, known := historyOrders[p.SortKey]
-	if !known || r.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, p.SortKey) {
-		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
-	}
-	entries, found := rest.Cut(p, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })
+	entries, found := rest.Cut(q.page, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })
 	if !found {
-		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", p.Marker)
+		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", q.page.Marker)
 	}
 	var order []string
-	if a.Has("sort_key") || a.Has("sort_dir") {
-		order = p.SortParameters()
+	if q.args.Has("sort_key") || q.args.Has("sort_dir") {
+		order = q.page.SortParameters()
 	}
+	detail := q.args.Boolean("detail")
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("history").OpenList()
 		for _, entry := range entries {
-			writeHistory(r, w, n, entry, detail != nil && *detail)
+			writeHistory(q.Request, w, q.node, entry, detail != nil && *detail)
 		}
 		w.CloseList()
 		if len(entries) > 0 {
-			path, last := "nodes/"+r.Param(0)+"/history", entries[len(entries)-1].UUID
-			p.WriteNext(w, r, rest.Next{Path: path, Parameters: order, Count: len(entries), Last: last})
+			path, last := "nodes/"+q.Param(0)+"/history", entries[len(entries)-1].UUID
+			q.page.WriteNext(w, q.Request, rest.Next{Path: path, Parameters: order, Count: len(entries), Last: last})
 		}
 	}), nil
+})
+
+// historyArguments reads the arguments, to which the order belongs since 2025.1.
+func historyArguments(q *request) error {
+	of := []parameter{uuid("marker"), integer("limit")}
+	if q.Series >= states.Epoxy {
+		of = append(of, text("sort_key"), text("sort_dir"))
+	}
+	return arguments(append(of, boolean("detail"))...)(q)
+}
+
+// pageValid refuses an invalid size or direction of the page.
+func pageValid(q *request) error {
+	q.page = q.args.Page()
+	return q.page.Check(q.Request)
 }
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
-func showHistory(r *rest.Request) (rest.Answer, error) {
-	event := r.Param(1)
-	if err := rest.CheckIdent("event", event); err != nil {
-		return rest.Answer{}, err
-	}
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	o, err := r.Conductor.Object(r.Context(), conductor.KindHistory, event)
-	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != n.UUID {
-		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(event))
+var showHistory = checks{identValid("event"), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	o, err := q.Conductor.Object(q.Context(), conductor.KindHistory, q.Param(1))
+	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != q.node.UUID {
+		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(q.Param(1)))
 	}
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Value(func(w *wire.Writer) { writeHistory(r, w, n, o.(*conductor.HistoryEntry), true) }), nil
-}
+	return rest.Value(func(w *wire.Writer) { writeHistory(q.Request, w, q.node, o.(*conductor.HistoryEntry), true) }), nil
+})
 
 // maxEvent is the maximum length in bytes of a history entry's event in lists without detail.
 const maxEvent = 255

@@ -12,10 +12,10 @@ import (
 )
 
 // showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
-func showInventory(r *rest.Request, n *node) (rest.Answer, error) {
-	o, err := r.Conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
+var showInventory = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	o, err := q.Conductor.Object(q.Context(), conductor.KindInventory, q.node.UUID)
 	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, fault.NotFound("Node inventory record for node %s could not be found.", n.UUID)
+		return rest.Answer{}, fault.NotFound("Node inventory record for node %s could not be found.", q.node.UUID)
 	}
 	if err != nil {
 		return rest.Answer{}, err
@@ -25,4 +25,4 @@ func showInventory(r *rest.Request, n *node) (rest.Answer, error) {
 		w.Key("inventory").Object(inventory.Inventory)
 		w.Key("plugin_data").Object(inventory.PluginData)
 	}), nil
-}
+})

@@ -7,21 +7,20 @@ import (
 )
 
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
-func setMaintenance(r *rest.Request) (rest.Answer, error) {
-	a := r.BodyArgs(rest.MaxBody, "reason")
-	reason := a.Text("reason")
-	return rest.Accepted, update(r, a, func(n *node) error {
+var setMaintenance = checks{arguments(text("reason")), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	reason := q.args.Text("reason")
+	return rest.Accepted, q.update(func(n *node) error {
 		n.Maintenance = true
 		n.MaintenanceReason = reason
-		n.SetEmpty("maintenance_reason", a.Has("reason") && reason == "")
+		n.SetEmpty("maintenance_reason", q.args.Has("reason") && reason == "")
 		return nil
 	})
-}
+})
 
 // clearMaintenance answers DELETE /v1/nodes/NODE/maintenance.
-func clearMaintenance(r *rest.Request) (rest.Answer, error) {
-	return rest.Accepted, update(r, r.QueryArgs(), func(n *node) error {
+var clearMaintenance = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	return rest.Accepted, q.update(func(n *node) error {
 		n.Maintenance = false
 		return nil
 	})
-}
+})

@@ -34,7 +34,10 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 	a := r.BodyArgs(rest.MaxProvisionBody, names...)
 	q := decodeProvision(a)
-	n, err := r.PathNode(a)
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	n, err := r.Node(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -14,28 +14,27 @@ import (
 )
 
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
-func setRAID(r *rest.Request) (rest.Answer, error) {
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	config, ok := body.(map[string]any)
-	if !ok {
-		return rest.Answer{}, fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(body))
-	}
-	if _, err := r.Node(r.Param(0)); err != nil {
-		return rest.Answer{}, err
-	}
-	if r.Version < since.RAID {
-		return rest.Answer{}, fault.NotAcceptable
-	}
-	return rest.NoContent, update(r, nil, func(n *node) error {
-		if len(config) > 0 && !r.Describe(n.Driver).Has(n, "raid") {
+var setRAID = checks{raidDecodes, nodeExists, from(since.RAID, fault.NotAcceptable)}.then(func(q *request) (rest.Answer, error) {
+	return rest.NoContent, q.update(func(n *node) error {
+		if len(q.body) > 0 && !q.Describe(n.Driver).Has(n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})
 		}
-		n.TargetRAIDConfig = config
-		return conductor.Held(checkRAID(r.Series, config))
+		n.TargetRAIDConfig = q.body
+		return conductor.Held(checkRAID(q.Series, q.body))
 	})
+})
+
+// raidDecodes reads the body, which must be an object.
+func raidDecodes(q *request) error {
+	body, err := q.Decode(rest.MaxBody)
+	if err != nil {
+		return err
+	}
+	var isObject bool
+	if q.body, isObject = body.(map[string]any); !isObject {
+		return fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(body))
+	}
+	return nil
 }
 
 // checkRAID refuses an invalid RAID configuration. An empty one is valid: it removes the

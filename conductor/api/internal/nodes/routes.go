@@ -4,9 +4,9 @@
 // The handlers of a child resource are in the file of its name; routes.go has the paths, and configdrive.go checks the
 // config drive of a provision request. Package objects serves the nodes themselves.
 //
-// A handler reads the arguments or the body, finds the node, applies the rules for its state, and calls a method of
-// [conductor.Conductor], in the order in which Ironic checks a request: the first fault is the answer. The package has
-// no state of its own and reserves no node; the conductor does.
+// The [checks] of a request read the arguments or the body, find the node and apply the rules for its state, in the
+// order of Ironic: the first fault is the answer. The handler then calls a method of [conductor.Conductor]. The package
+// has no state of its own and reserves no node; the conductor does.
 package nodes
 
 import (
@@ -30,7 +30,7 @@ func Controller(s *rest.Service) *rest.Controller {
 	c.Subs = map[string]*rest.Controller{
 		"states": {
 			Actions: rest.Actions{
-				rest.Both:     {Serve: withNode(showStates), Idents: rest.NodeIdent},
+				rest.Both:     {Serve: showStates, Idents: rest.NodeIdent},
 				"provision":   {Serve: provision, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "configdrive"}},
 				"power":       {Serve: setPower, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "timeout"}},
 				"raid":        {Serve: setRAID, Method: http.MethodPut, Idents: rest.NodeIdent, NoArgs: true},
@@ -38,7 +38,7 @@ func Controller(s *rest.Service) *rest.Controller {
 				"secure_boot": {Serve: setSecureBoot, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target"}},
 			},
 			Subs: map[string]*rest.Controller{"console": {Actions: rest.Actions{
-				rest.Both: {Serve: withNode(showConsole), Idents: rest.NodeIdent},
+				rest.Both: {Serve: showConsole, Idents: rest.NodeIdent},
 				"put":     {Serve: setConsole, Idents: rest.NodeIdent, Args: []string{"enabled"}},
 			}}},
 		},
@@ -49,7 +49,7 @@ func Controller(s *rest.Service) *rest.Controller {
 		"management": {Subs: management},
 		"vendor_passthru": {
 			Actions: rest.Actions{
-				"methods": {Serve: withNode(listVendorMethods), Method: http.MethodGet, Idents: rest.NodeIdent},
+				"methods": {Serve: listVendorMethods, Method: http.MethodGet, Idents: rest.NodeIdent},
 			},
 			Fallback: &rest.Action{Serve: callVendor, AnyMethod: true, Idents: rest.NodeIdent, Optional: 1},
 		},
@@ -60,9 +60,9 @@ func Controller(s *rest.Service) *rest.Controller {
 // management has the controllers below /v1/nodes/NODE/management.
 var management = map[string]*rest.Controller{
 	"boot_device": {Actions: rest.Actions{
-		rest.Both:   {Serve: withNode(showBootDevice), Idents: rest.NodeIdent},
+		rest.Both:   {Serve: showBootDevice, Idents: rest.NodeIdent},
 		"put":       {Serve: setBootDevice, Idents: rest.NodeIdent, Args: []string{"boot_device", "persistent"}},
-		"supported": {Serve: withNode(listBootDevices), Method: http.MethodGet, Idents: rest.NodeIdent},
+		"supported": {Serve: listBootDevices, Method: http.MethodGet, Idents: rest.NodeIdent},
 	}},
 	"inject_nmi": {Actions: rest.Actions{
 		"put": {Serve: injectNMI, Since: since.InjectNMI, Idents: rest.NodeIdent},
@@ -80,12 +80,12 @@ var indicatorIdents = append(slices.Clone(rest.NodeIdent), "indicator")
 func parts(s *rest.Service) map[string]rest.Part {
 	parts := map[string]rest.Part{
 		"vifs": {Since: since.VIFs, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: withNode(listVIFs), NoArgs: true},
+			rest.All: {Serve: listVIFs, NoArgs: true},
 			"post":   {Serve: attachVIF, NoArgs: true},
 			"delete": {Serve: detachVIF, Idents: []string{"vif_id"}},
 		}}},
 		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: withNode(listTraits)},
+			rest.All: {Serve: listTraits},
 			"put":    {Serve: setTraits, NoArgs: true, Args: traits.Args},
 			"delete": {Serve: setTraits, Args: traits.Args},
 		}}},
@@ -98,7 +98,7 @@ func parts(s *rest.Service) map[string]rest.Part {
 			rest.One: {Serve: showHistory, NoArgs: true, Idents: []string{"event"}},
 		}}},
 		"inventory": {Since: since.Inventory, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.Both: {Serve: withNode(showInventory), NoArgs: true},
+			rest.Both: {Serve: showInventory, NoArgs: true},
 		}}},
 		"children": {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren, NoArgs: true}}}},
 		"firmware": {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listFirmware}}}},
@@ -111,15 +111,4 @@ func parts(s *rest.Service) map[string]rest.Part {
 	maps.Copy(parts, objects.BelowNode())
 	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })
 	return parts
-}
-
-// withNode returns the handler of a request without arguments for the node in its path.
-func withNode(serve func(*rest.Request, *node) (rest.Answer, error)) rest.Serve {
-	return func(r *rest.Request) (rest.Answer, error) {
-		n, err := r.PathNode(r.QueryArgs())
-		if err != nil {
-			return rest.Answer{}, err
-		}
-		return serve(r, n)
-	}
 }

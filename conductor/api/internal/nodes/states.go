@@ -18,41 +18,43 @@ import (
 )
 
 // showStates answers GET /v1/nodes/NODE/states.
-func showStates(r *rest.Request, n *node) (rest.Answer, error) {
+var showStates = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
-		objects.WriteNodeFields(r, w, n, []string{
+		objects.WriteNodeFields(q.Request, w, q.node, []string{
 			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
 			"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
 		})
 	}), nil
-}
+})
 
 // setPower answers PUT /v1/nodes/NODE/states/power.
-func setPower(r *rest.Request) (rest.Answer, error) {
-	a := r.BodyArgs(rest.MaxBody, "target", "timeout")
-	target := a.Need("target").Word("target")
-	timeout, hasTimeout := a.Integer("timeout")
-	n, err := r.PathNode(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
+var setPower = checks{
+	arguments(need(word("target")), integer("timeout")), nodeExists, powerMayChange,
+}.then(func(q *request) (rest.Answer, error) {
+	power, _ := states.ParsePower(q.args.Word("target"))
+	timeout, _ := q.args.Integer("timeout")
+	bounded := time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second))) * time.Second
+	return accepted(q.Request), q.Conductor.SetPower(q.Context(), q.node.UUID, power, bounded)
+})
+
+// powerMayChange refuses a power state that the version or the node does not allow.
+func powerMayChange(q *request) error {
+	target := q.args.Word("target")
+	timeout, hasTimeout := q.args.Integer("timeout")
 	power, _ := states.ParsePower(target) // NoPower for another word
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
 	switch {
-	case (soft || timeout != 0) && r.Version < since.SoftPower:
-		return rest.Answer{}, fault.NotAcceptable
+	case (soft || timeout != 0) && q.Version < since.SoftPower:
+		return fault.NotAcceptable
 	case hasTimeout && timeout < 1:
-		return rest.Answer{}, fault.Invalid("timeout has to be positive integer")
+		return fault.Invalid("timeout has to be positive integer")
 	case power == states.NoPower || power == states.PowerError:
-		return rest.Answer{}, fault.State(fault.Show(target), r.Param(0), fault.Power(n.Power))
-	case errors.Is(r.Conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
-		return rest.Answer{}, fault.State(target, r.Param(0), n.ProvisionState.String())
+		return fault.State(fault.Show(target), q.Param(0), fault.Power(q.node.Power))
+	case errors.Is(q.Conductor.Rules().Power(q.node.Fields(), power), conductor.NotAllowed):
+		return fault.State(target, q.Param(0), q.node.ProvisionState.String())
+	default:
+		return nil
 	}
-	if err := r.Conductor.SetPower(r.Context(), n.UUID, power,
-		time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second)))*time.Second); err != nil {
-		return rest.Answer{}, err
-	}
-	return accepted(r), nil
 }
 
 // accepted returns the response 202 to a request whose work continues. Its Location header is

@@ -16,25 +16,27 @@ import (
 const maxTraits = 50
 
 // listTraits answers GET /v1/nodes/NODE/traits.
-func listTraits(r *rest.Request, n *node) (rest.Answer, error) {
-	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(n.Traits) }), nil
-}
+var listTraits = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(q.node.Traits) }), nil
+})
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
-func setTraits(r *rest.Request) (rest.Answer, error) {
-	trait, change, err := traits.Change(r, "node", func() error { _, err := r.FindNode(r.Param(0)); return err })
-	if err != nil {
-		return rest.Answer{}, err
-	}
+var setTraits = checks{traitsDecode, nodeExists}.then(func(q *request) (rest.Answer, error) {
 	a := rest.NoContent
-	if r.Method == http.MethodPut && trait != "" {
-		a.Location = "nodes/" + r.Param(0) + "/traits/" + trait
+	if q.Method == http.MethodPut && q.traits.Trait != "" {
+		a.Location = "nodes/" + q.Param(0) + "/traits/" + q.traits.Trait
 	}
-	return a, update(r, nil, func(n *conductor.Node) (err error) {
-		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
+	return a, q.update(func(n *node) (err error) {
+		if n.Traits, err = q.traits.Apply(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
 			err = conductor.Held(fault.Invalid("Could not modify traits for node %s as it would exceed the maximum number of traits "+
 				"per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
 		}
 		return err
 	})
+})
+
+// traitsDecode reads the change of the traits.
+func traitsDecode(q *request) (err error) {
+	q.traits, err = traits.Decode(q.Request, "node", func() error { _, err := q.FindNode(q.Param(0)); return err })
+	return err
 }

@@ -3,6 +3,8 @@
 package nodes
 
 import (
+	"cmp"
+
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -11,33 +13,17 @@ import (
 
 // validate answers GET /v1/nodes/NODE/validate, and ...?node=NODE without NODE in
 // the path.
-func validate(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("node", "node_uuid")
-	ident := a.Ident("node")
-	if uuid := a.UUID("node_uuid"); uuid != "" {
-		ident = uuid
-	}
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	switch {
-	case ident == "":
-		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received None.")
-	case !rest.IsUUID(ident) && r.Version < since.Names:
-		return rest.Answer{}, fault.NotAcceptable
-	}
-	n, err := r.Node(ident)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	results, err := r.Conductor.Validate(r.Context(), n.UUID)
+var validate = checks{
+	arguments(ident("node"), uuid("node_uuid")), argumentNodeExists,
+}.then(func(q *request) (rest.Answer, error) {
+	results, err := q.Conductor.Validate(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.Object(func(w *wire.Writer) {
 		for _, kind := range validatedKinds {
 			result, ok := results[kind]
-			if !ok || kind == "firmware" && r.Highest < since.Firmware {
+			if !ok || kind == "firmware" && q.Highest < since.Firmware {
 				continue
 			}
 			w.Key(kind).Open()
@@ -48,6 +34,19 @@ func validate(r *rest.Request) (rest.Answer, error) {
 			w.Close()
 		}
 	}), nil
+})
+
+// argumentNodeExists finds the node in the arguments, of which node_uuid comes first.
+func argumentNodeExists(q *request) (err error) {
+	switch ident := cmp.Or(q.args.UUID("node_uuid"), q.args.Ident("node")); {
+	case ident == "":
+		return fault.Invalid("Expected a logical name or UUID but received None.")
+	case !rest.IsUUID(ident) && q.Version < since.Names:
+		return fault.NotAcceptable
+	default:
+		q.node, err = q.Node(ident)
+		return err
+	}
 }
 
 // validatedKinds are the kinds of hardware interfaces in the response to a validation, in

@@ -12,8 +12,8 @@ import (
 )
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
-func listVendorMethods(r *rest.Request, n *node) (rest.Answer, error) {
-	methods, err := r.Conductor.VendorMethods(r.Context(), n.UUID)
+var listVendorMethods = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+	methods, err := q.Conductor.VendorMethods(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -29,7 +29,7 @@ func listVendorMethods(r *rest.Request, n *node) (rest.Answer, error) {
 			w.Close()
 		}
 	}), nil
-}
+})
 
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.

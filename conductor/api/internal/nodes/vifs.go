@@ -3,6 +3,8 @@
 package nodes
 
 import (
+	"cmp"
+
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
@@ -12,46 +14,38 @@ import (
 
 // listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
 // noop, which accepts virtual interfaces and stores none.
-func listVIFs(r *rest.Request, _ *node) (rest.Answer, error) {
+var listVIFs = checks{arguments(), nodeExists}.then(func(*request) (rest.Answer, error) {
 	return rest.ObjectWith("vifs", func(w *wire.Writer) { w.Texts(nil) }), nil
-}
+})
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
-func attachVIF(r *rest.Request) (rest.Answer, error) {
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := vifSchema.Validate("vif", body); err != nil {
-		return rest.Answer{}, err
-	}
-	vif := body.(map[string]any)
-	id := vif["id"].(string)
-	if err := rest.CheckIdent("id", id); err != nil {
-		return rest.Answer{}, err
-	}
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	_, port := vif["port_uuid"]
-	_, group := vif["portgroup_uuid"]
-	if port && group && r.Version >= since.VIFPort { // also null
-		return rest.Answer{}, fault.Invalid("Cannot specify both port_uuid and portgroup_uuid")
-	}
-	return rest.NoContent, r.Conductor.TouchNode(r.Context(), n.UUID)
-}
+var attachVIF = checks{vifValid, nodeExists, vifOnOnePort}.then(touchNode)
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
-func detachVIF(r *rest.Request) (rest.Answer, error) {
-	if err := rest.CheckIdent("vif_id", r.Param(1)); err != nil {
-		return rest.Answer{}, err
+var detachVIF = checks{identValid("vif_id"), nodeExists}.then(touchNode)
+
+func touchNode(q *request) (rest.Answer, error) {
+	return rest.NoContent, q.Conductor.TouchNode(q.Context(), q.node.UUID)
+}
+
+// vifValid reads the body. It refuses one that violates the schema, and an invalid identifier.
+func vifValid(q *request) error {
+	body, err := q.Decode(rest.MaxBody)
+	if err = cmp.Or(err, vifSchema.Validate("vif", body)); err != nil {
+		return err
 	}
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
+	q.body = body.(map[string]any)
+	return rest.CheckIdent("id", q.body["id"].(string))
+}
+
+// vifOnOnePort refuses a virtual interface with a port and a port group, in versions that have them.
+func vifOnOnePort(q *request) error {
+	_, port := q.body["port_uuid"]
+	_, group := q.body["portgroup_uuid"]
+	if port && group && q.Version >= since.VIFPort { // also null
+		return fault.Invalid("Cannot specify both port_uuid and portgroup_uuid")
 	}
-	return rest.NoContent, r.Conductor.TouchNode(r.Context(), n.UUID)
+	return nil
 }
 
 // vifSchema describes a virtual interface.

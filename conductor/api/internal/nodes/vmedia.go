@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,34 +25,32 @@ var (
 )
 
 // attachVmedia answers POST /v1/nodes/NODE/vmedia. A failure is the node's last error.
-func attachVmedia(r *rest.Request) (rest.Answer, error) {
-	body, err := r.Decode(rest.MaxBody)
+var attachVmedia = checks{vmediaValid, imageURLSupported, nodeExists}.then(func(q *request) (rest.Answer, error) {
+	device, image := q.body["device_type"].(string), q.body["image_url"].(string)
+	source, _ := q.body["image_download_source"].(string)
+	return rest.NoContent, q.Conductor.Management(q.node.UUID).AttachVirtualMedia(q.Context(), device, image, source)
+})
+
+// vmediaValid reads the body. It refuses one that violates the schema.
+func vmediaValid(q *request) error {
+	body, err := q.Decode(rest.MaxBody)
 	if err != nil {
-		return rest.Answer{}, err
+		return err
 	}
-	object, _ := body.(map[string]any)
-	if err := r.CheckQuery(object); err != nil {
-		return rest.Answer{}, err
+	q.body, _ = body.(map[string]any)
+	return cmp.Or(q.CheckQuery(q.body), vmediaSchema(q.Series).Validate("vmedia", body))
+}
+
+// imageURLSupported refuses an image whose URL has an unknown scheme.
+func imageURLSupported(q *request) error {
+	scheme := ""
+	if location, err := url.Parse(q.body["image_url"].(string)); err == nil {
+		scheme = location.Scheme
 	}
-	if err := vmediaSchema(r.Series).Validate("vmedia", body); err != nil {
-		return rest.Answer{}, err
+	if !slices.Contains(vmediaSchemes, scheme) {
+		return fault.Invalid("Unsupported or missing URL scheme: %s", fault.Show(scheme))
 	}
-	media := body.(map[string]any)
-	image := media["image_url"].(string)
-	source, _ := media["image_download_source"].(string)
-	location, err := url.Parse(image)
-	if err != nil || !slices.Contains(vmediaSchemes, location.Scheme) {
-		scheme := ""
-		if err == nil {
-			scheme = location.Scheme
-		}
-		return rest.Answer{}, fault.Invalid("Unsupported or missing URL scheme: %s", fault.Show(scheme))
-	}
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), media["device_type"].(string), image, source)
+	return nil
 }
 
 // vmediaSchema returns the schema of a virtual medium.
@@ -69,30 +68,24 @@ func vmediaSchema(series states.Series) *schema.Schema {
 }
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
-func detachVmedia(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("device_types")
-	devices := a.List("device_types")
-	wrong := slices.DeleteFunc(slices.Clone(devices), func(device string) bool { return slices.Contains(vmediaDevices, device) })
+var detachVmedia = checks{arguments(list("device_types")), devicesKnown, nodeExists}.then(func(q *request) (rest.Answer, error) {
+	return rest.NoContent, q.Conductor.Management(q.node.UUID).DetachVirtualMedia(q.Context(), q.args.List("device_types"))
+})
+
+// devicesKnown refuses unknown devices.
+func devicesKnown(q *request) error {
+	wrong := slices.DeleteFunc(q.args.List("device_types"), func(device string) bool { return slices.Contains(vmediaDevices, device) })
 	if len(wrong) > 0 {
-		a.Fail("Invalid device type(s) %s (valid are %s)", fault.Show(strings.Join(wrong, ", ")), strings.Join(vmediaDevices, ", "))
+		return fault.Invalid("Invalid device type(s) %s (valid are %s)", fault.Show(strings.Join(wrong, ", ")), strings.Join(vmediaDevices, ", "))
 	}
-	n, err := r.PathNode(a)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, r.Conductor.Management(n.UUID).DetachVirtualMedia(r.Context(), devices)
+	return nil
 }
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
-func showVmedia(r *rest.Request) (rest.Answer, error) {
-	if r.Version < since.VirtualMediaShown {
-		return rest.Answer{}, fault.NotFound("The resource could not be found.")
-	}
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	media, err := r.Conductor.Management(n.UUID).VirtualMedia(r.Context())
+var showVmedia = checks{
+	from(since.VirtualMediaShown, fault.NotFound("The resource could not be found.")), arguments(), nodeExists,
+}.then(func(q *request) (rest.Answer, error) {
+	media, err := q.Conductor.Management(q.node.UUID).VirtualMedia(q.Context())
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
 	}
@@ -107,4 +100,4 @@ func showVmedia(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 	}), nil
-}
+})

@@ -180,7 +180,7 @@ func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
 // .../traits/TRAIT.
 func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	find := func() (record, error) { return findRunbook(r, r.Param(0)) }
-	trait, change, err := traits.Change(r, "runbook", func() error { _, err := find(); return err })
+	change, err := traits.Decode(r, "runbook", func() error { _, err := find(); return err })
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -190,18 +190,18 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	}
 	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.(*conductor.Runbook).UUID, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
-		if r.Method == http.MethodDelete && trait != "" && !slices.Contains(book.Traits, trait) {
+		if r.Method == http.MethodDelete && change.Trait != "" && !slices.Contains(book.Traits, change.Trait) {
 			return nil // of a node it is refused
 		}
-		book.Traits, err = change(book.UUID, book.Traits)
+		book.Traits, err = change.Apply(book.UUID, book.Traits)
 		return err
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, runbookResource.notFound(r.Param(0))
 	}
 	a := rest.NoContent
-	if r.Method == http.MethodPut && trait != "" {
-		a.Location = "runbooks/" + r.Param(0) + "/traits/" + trait
+	if r.Method == http.MethodPut && change.Trait != "" {
+		a.Location = "runbooks/" + r.Param(0) + "/traits/" + change.Trait
 	}
 	return a, err
 }

@@ -69,9 +69,10 @@ const (
 	// password do not use up maxBodies, nor keep heartbeats away by inspections. The requests of one address have half of
 	// it at most, since a body may take a minute to arrive.
 	//
-	// Inspection data of 16 MiB, 1 MiB of it beside the logs, may therefore have about 7,000 members of objects, or 30,000
-	// values in lists; 1 MiB without logs may have about 35,000 members. If the request lacks Content-Length or the logs
-	// have escapes, they need their memory twice, and have about 13 MiB at most, or about 7 MiB with 1 MiB beside them.
+	// Inspection data of 16 MiB, 1 MiB of it beside the logs, may therefore have about 7,000 members of objects, or
+	// 30,000 values in lists; 1 MiB without logs may have about 35,000 members. If the request lacks Content-Length or
+	// the logs have escapes, they need their memory twice, and have about 13 MiB at most, or about 7 MiB with 1 MiB
+	// beside them.
 	maxHeartbeats  = 8 << 20
 	maxInspections = 60 << 20
 )

@@ -31,15 +31,6 @@ func (r *Request) FindNodeOrJSON(ident string) (*conductor.Node, error) {
 	return n, err
 }
 
-// PathNode returns the node in the path of a request, or the fault of its arguments, which are nil if the caller has
-// not read any.
-func (r *Request) PathNode(a *Args) (*conductor.Node, error) {
-	if a != nil && a.Err != nil {
-		return nil, a.Err
-	}
-	return r.Node(r.Param(0))
-}
-
 // FindNode returns a node by its UUID or its name.
 //
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.

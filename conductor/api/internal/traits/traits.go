@@ -30,66 +30,67 @@ var standardTraits = strings.Fields(standardTraitNames)
 // DELETE may name one trait.
 var Args = []string{"trait"}
 
-// Change returns the trait that a PUT or DELETE names, "" for all, and the function that the request applies to a list
-// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a PUT with both a trait
-// and a list in the body, or with neither.
-func Change(
-	r *rest.Request, noun string, exists func() error,
-) (trait string, change func(owner string, traits []string) ([]string, error), err error) {
+// Change is the change of a list of traits that a PUT or DELETE requests.
+type Change struct {
+	Trait   string // that the request names; empty for all
+	removes bool
+	all     []string // of a PUT without a trait, sorted
+}
+
+// Decode returns the change that a request makes to the traits of a node or a runbook. exists looks for it: a missing
+// one comes before a PUT with both a trait and a list in the body, or with neither.
+func Decode(r *rest.Request, noun string, exists func() error) (c Change, err error) {
 	a := r.QueryArgs(Args...)
 	if a.Err != nil {
-		return "", nil, a.Err
+		return c, a.Err
 	}
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
-		return "", nil, err
+		return c, err
 	}
-	if r.Method == http.MethodDelete {
-		if trait = a.Text("trait"); a.Err != nil {
-			return "", nil, a.Err
-		}
-		return trait, func(owner string, traits []string) ([]string, error) {
-			if trait == "" {
-				return nil, nil
-			}
-			i := slices.Index(traits, trait)
-			if i < 0 {
-				return nil, conductor.Held(fault.NotFound("Node %s doesn't have a trait '%s'", owner, fault.Show(trait)))
-			}
-			return slices.Delete(slices.Clone(traits), i, i+1), nil
-		}, nil
+	if c.removes = r.Method == http.MethodDelete; c.removes {
+		c.Trait = a.Text("trait")
+		return c, a.Err
 	}
 	if a.Has("trait") {
 		if err := Schema.Validate("trait", a.Values["trait"]); err != nil {
-			return "", nil, err
+			return c, err
 		}
-		trait = a.Text("trait")
+		c.Trait = a.Text("trait")
 	}
 	if body != nil { // null stands for no body
 		valid := *bodySchema
 		valid.Recent = r.Series >= states.Gazpacho
 		if err := valid.Validate("body", body); err != nil {
-			return "", nil, err
+			return c, err
 		}
 	}
 	object, _ := body.(map[string]any)
 	list, there := object["traits"].([]any)
-	switch {
-	case trait == "" && !there, trait != "" && len(object) > 0:
-		return "", nil, cmp.Or(exists(), fault.Invalid("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> "+
+	if c.Trait == "" && !there || c.Trait != "" && len(object) > 0 {
+		return c, cmp.Or(exists(), fault.Invalid("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> "+
 			"with no body, or all %[1]s traits may be replaced via PUT /v1/%[1]ss/<%[1]s identifier>/traits with the list of traits "+
 			"specified in the request body.", noun))
-	case trait == "":
-		var all []string
-		for _, item := range list {
-			all = append(all, item.(string))
-		}
-		all = sorted(all)
-		return "", func(string, []string) ([]string, error) { return all, nil }, nil
+	}
+	for _, item := range list {
+		c.all = append(c.all, item.(string))
+	}
+	c.all = sorted(c.all)
+	return c, nil
+}
+
+// Apply returns the changed list of the traits of a node or a runbook. owner is its UUID.
+func (c Change) Apply(owner string, traits []string) ([]string, error) {
+	i := slices.Index(traits, c.Trait)
+	switch {
+	case c.Trait == "":
+		return c.all, nil
+	case !c.removes:
+		return sorted(append(slices.Clone(traits), c.Trait)), nil
+	case i < 0:
+		return nil, conductor.Held(fault.NotFound("Node %s doesn't have a trait '%s'", owner, fault.Show(c.Trait)))
 	default:
-		return trait, func(_ string, traits []string) ([]string, error) {
-			return sorted(append(slices.Clone(traits), trait)), nil
-		}, nil
+		return slices.Delete(slices.Clone(traits), i, i+1), nil
 	}
 }
 
