@@ -146,11 +146,7 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	return rest.Object(func(w *wire.Writer) {
-		w.Key("conductors").OpenList()
-		for _, m := range members {
-			writeConductor(r, w, m, shown)
-		}
-		w.CloseList()
+		wire.List(w.Key("conductors"), members, func(m conductor.Member) { writeConductor(r, w, m, shown) })
 		if len(members) > 0 {
 			parameters := p.SortParameters()
 			if detail != nil {

@@ -127,12 +127,9 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	return rest.Object(func(w *wire.Writer) {
-		w.Key("drivers").OpenList()
-		for _, name := range slices.Sorted(maps.Keys(hosts)) {
-			writeDriver(r, w, name, hosts[name], detail, fields)
-		}
-		w.CloseList()
+	return rest.ObjectWith("drivers", func(w *wire.Writer) {
+		names := slices.Sorted(maps.Keys(hosts))
+		wire.List(w, names, func(name string) { writeDriver(r, w, name, hosts[name], detail, fields) })
 	}), nil
 }
 

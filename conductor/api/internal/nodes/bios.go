@@ -27,11 +27,7 @@ var listBIOS = checks{
 	arguments(list("fields"), boolean("detail")), biosQueryInSchema, nodeExists, biosFieldsChosen,
 }.then(func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("bios", func(w *wire.Writer) {
-		w.OpenList()
-		for _, s := range q.node.BIOSSettings {
-			q.writeBIOS(w, q.Param(0), s)
-		}
-		w.CloseList()
+		wire.List(w, q.node.BIOSSettings, func(s conductor.BIOSSetting) { q.writeBIOS(w, q.Param(0), s) })
 	}), nil
 })
 

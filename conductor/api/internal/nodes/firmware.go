@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -32,8 +33,7 @@ var listFirmware = checks{
 	firmwareQueryValid, nodeExists, firmwareFieldsChosen,
 }.then(func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("firmware", func(w *wire.Writer) {
-		w.OpenList()
-		for _, c := range q.node.Firmware {
+		wire.List(w, q.node.Firmware, func(c conductor.FirmwareComponent) {
 			w.Open()
 			w.Key("created_at").Time(&c.CreatedAt)
 			w.Key("updated_at").Time(c.UpdatedAt)
@@ -44,8 +44,7 @@ var listFirmware = checks{
 				}
 			}
 			w.Close()
-		}
-		w.CloseList()
+		})
 	}), nil
 })
 

@@ -82,11 +82,9 @@ var listHistory = checks{historyArguments, nodeExists, pageValid}.then(func(q *r
 	}
 	detail := q.args.Boolean("detail")
 	return rest.Object(func(w *wire.Writer) {
-		w.Key("history").OpenList()
-		for _, entry := range entries {
+		wire.List(w.Key("history"), entries, func(entry *conductor.HistoryEntry) {
 			writeHistory(q.Request, w, q.node, entry, detail != nil && *detail)
-		}
-		w.CloseList()
+		})
 		if len(entries) > 0 {
 			path, last := "nodes/"+q.Param(0)+"/history", entries[len(entries)-1].UUID
 			q.page.WriteNext(w, q.Request, rest.Next{Path: path, Parameters: order, Count: len(entries), Last: last})

@@ -18,8 +18,7 @@ var listIndicators = checks{nodeExists}.then(func(q *request) (rest.Answer, erro
 		return rest.Answer{}, hardwareFault(err)
 	}
 	return rest.ObjectWith("indicators", func(w *wire.Writer) {
-		w.OpenList()
-		for _, indicator := range indicators {
+		wire.List(w, indicators, func(indicator conductor.Indicator) {
 			name := indicator.Name + "@" + indicator.Component
 			w.Open()
 			w.Key("name").Text(name)
@@ -28,8 +27,7 @@ var listIndicators = checks{nodeExists}.then(func(q *request) (rest.Answer, erro
 			w.Key("states").Texts(indicator.States)
 			w.Key("links").Links(q.Base(), "nodes/", q.Param(0), "/management/indicators/", name)
 			w.Close()
-		}
-		w.CloseList()
+		})
 	}), nil
 })
 

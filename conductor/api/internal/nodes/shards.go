@@ -56,8 +56,7 @@ func listShards(r *rest.Request) (rest.Answer, error) {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(order(a), order(b)))
 	})
 	return rest.ObjectWith("shards", func(w *wire.Writer) {
-		w.OpenList()
-		for _, shard := range shards {
+		wire.List(w, shards, func(shard any) {
 			name, has := shard.(string)
 			if !has {
 				name = "None"
@@ -66,7 +65,6 @@ func listShards(r *rest.Request) (rest.Answer, error) {
 			w.Key("name").Text(name)
 			w.Key("count").Integer(counts[shard])
 			w.Close()
-		}
-		w.CloseList()
+		})
 	}), nil
 }

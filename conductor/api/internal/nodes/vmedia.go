@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
@@ -90,14 +91,12 @@ var showVmedia = checks{
 		return rest.Answer{}, hardwareFault(err)
 	}
 	return rest.Value(func(w *wire.Writer) {
-		w.OpenList()
-		for _, m := range media {
+		wire.List(w, media, func(m conductor.VirtualMedia) {
 			w.Open()
 			w.Key("image").TextOrNull(m.Image)
 			w.Key("inserted").Boolean(m.Inserted)
 			w.Key("media_types").Texts(m.MediaTypes)
 			w.Close()
-		}
-		w.CloseList()
+		})
 	}), nil
 })

@@ -287,11 +287,7 @@ func (q *listRequest) answer(records []record) rest.Answer {
 	}
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()
-		w.Key(path.Base(q.path)).OpenList()
-		for _, o := range records {
-			q.show(w, q.r, o, q.shown, true)
-		}
-		w.CloseList()
+		wire.List(w.Key(path.Base(q.path)), records, func(o record) { q.show(w, q.r, o, q.shown, true) })
 		if len(records) > 0 && !q.selected.last {
 			last := q.store.meta(records[len(records)-1]).UUID
 			q.page.WriteNext(w, q.r, rest.Next{Path: next, Fields: q.shown, Parameters: parameters, Count: len(records), Last: last})

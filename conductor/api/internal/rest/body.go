@@ -62,8 +62,8 @@ const (
 	maxValues = 10_000
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded from them may
 	// occupy, see memory of meter. It is enough for one body of MaxProvisionBody whose length is known and whose longest
-	// string has no escapes; others need twice the memory, so that a config drive has about 36 MiB at most then. Copies and
-	// garbage need several times as much.
+	// string has no escapes; others need twice the memory, so that a config drive has about 36 MiB at most then. Copies
+	// and garbage need several times as much.
 	maxBodies = 72 << 20
 	// maxHeartbeats is the same for lookups and heartbeats, and maxInspections for inspections, so that senders without a
 	// password do not use up maxBodies, nor keep heartbeats away by inspections. The requests of one address have half of

@@ -63,6 +63,15 @@ func (w *Writer) OpenList() *Writer {
 // CloseList ends a list.
 func (w *Writer) CloseList() { w.B = append(w.B, ']') }
 
+// List writes a list whose values write writes.
+func List[T any](w *Writer, values []T, write func(T)) {
+	w.OpenList()
+	for _, v := range values {
+		write(v)
+	}
+	w.CloseList()
+}
+
 // Key writes a key. The caller writes its value next.
 func (w *Writer) Key(name string) *Writer {
 	w.Text(name)
