@@ -37,7 +37,7 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.FindNode(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

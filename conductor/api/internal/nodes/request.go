@@ -105,7 +105,7 @@ func identValid(name string) func(*request) error {
 
 // nodeExists finds the node in the path.
 func nodeExists(q *request) (err error) {
-	q.node, err = q.Node(q.Param(0))
+	q.node, err = q.FindNode(q.Param(0))
 	return err
 }
 

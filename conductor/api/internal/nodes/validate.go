@@ -44,7 +44,7 @@ func argumentNodeExists(q *request) (err error) {
 	case !rest.IsUUID(ident) && q.Version < since.Names:
 		return fault.NotAcceptable
 	default:
-		q.node, err = q.Node(ident)
+		q.node, err = q.FindNode(ident)
 		return err
 	}
 }

@@ -48,7 +48,7 @@ func callVendor(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.FindNode(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

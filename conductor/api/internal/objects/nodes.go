@@ -54,13 +54,13 @@ var nodeResource = complete(resource{
 		},
 		patch: []check{
 			resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable, patchedNodeFieldsInVersion,
-			resetWithDriver, descriptionShort, networkDataValid, pathNodeExists, parentMayChange,
+			resetWithDriver, descriptionShort, networkDataValid, nodeOrJSONExists, parentMayChange,
 		},
 		update: []check{
 			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
 			interfacesFollowDriver, chassisMayGo, instanceNamed, referencesExist, consoleStopped,
 		},
-		delete: []check{pathNodeExists},
+		delete: []check{nodeOrJSONExists},
 	},
 	patching: patchRules{args: []string{"reset_interfaces"}},
 	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
@@ -103,15 +103,9 @@ func oneSegment(q *request) error {
 	return nil
 }
 
-// nodeOrJSONExists finds the node that the path of a GET names.
+// nodeOrJSONExists finds the node that the path names.
 func nodeOrJSONExists(q *request) (err error) {
 	q.record, err = q.r.FindNodeOrJSON(q.r.Param(0))
-	return err
-}
-
-// pathNodeExists finds the node that the path names.
-func pathNodeExists(q *request) (err error) {
-	q.record, err = q.r.Node(q.r.Param(0))
 	return err
 }
 

@@ -93,7 +93,7 @@ type parent struct {
 
 // ofNode selects the records of the node in the path.
 var ofNode = &parent{group: "node", choose: func(r *rest.Request, s *selection) error {
-	n, err := r.Node(r.Param(0))
+	n, err := r.FindNode(r.Param(0))
 	if err == nil {
 		s.ofNode(n.UUID)
 	}

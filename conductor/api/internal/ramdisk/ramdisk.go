@@ -69,7 +69,7 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	var n *conductor.Node
 	var missing error
 	if inPath {
-		if n, missing = r.Node(r.Param(0)); missing == nil {
+		if n, missing = r.FindNodeOrJSON(r.Param(0)); missing == nil {
 			limit = rest.MaxAgentBody
 		}
 		names = heartbeatArgs
@@ -97,7 +97,7 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.Invalid("Field \"agent_verify_ca\" not recognised in this version")
 	}
 	if !inPath {
-		n, missing = r.Node(ident)
+		n, missing = r.FindNodeOrJSON(ident)
 	}
 	if missing != nil {
 		return rest.Answer{}, missing

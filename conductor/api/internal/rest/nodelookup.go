@@ -5,24 +5,16 @@ package rest
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// Node returns the node with the UUID or name in a request. If there is none and the path ended with
-// the name and .json, it returns the node whose name ends in .json.
-func (r *Request) Node(ident string) (*conductor.Node, error) {
-	if !strings.HasSuffix(strings.TrimRight(r.Path, "/"), "/"+ident+".json") {
-		return r.FindNode(ident)
-	}
-	return r.FindNodeOrJSON(ident)
-}
-
-// FindNodeOrJSON returns the node with the UUID or name in a request. If there is none and the path ended in .json,
-// also behind another segment, it returns the node with that name and .json.
+// FindNodeOrJSON is FindNode for the requests for which Ironic also finds a node by the rest of its name if the path
+// ended in .json: GET, PATCH and DELETE of the node, heartbeats, and DELETE of its allocation.
+//
+// Source: get_rpc_node_with_suffix in ironic/api/controllers/v1/utils.py.
 func (r *Request) FindNodeOrJSON(ident string) (*conductor.Node, error) {
 	n, err := r.FindNode(ident)
 	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
