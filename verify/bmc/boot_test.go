@@ -98,9 +98,9 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 		{"a refusal", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(400)}, verify.Protocol,
 			"PATCH /redfish/v1/Systems/1: 400"},
 		{"a refusal that tells the password", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
-			Do: raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
+			Do: bmctest.Raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
 		{"a refusal with the password in an argument", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
-			Do: raw("HTTP/1.1 400 Bad\r\n\r\n" + `{"A@Message.ExtendedInfo": [{"MessageId": "X", "MessageArgs": ["correct+horse\/1"]}]}`)},
+			Do: bmctest.Raw("HTTP/1.1 400 Bad\r\n\r\n" + `{"A@Message.ExtendedInfo": [{"MessageId": "X", "MessageArgs": ["correct+horse\/1"]}]}`)},
 			verify.Protocol, "X ***"},
 	}
 	for _, test := range tests {
@@ -157,7 +157,7 @@ func TestABootOverrideThatHoldsIsNotThatOfTheSettingsObject(t *testing.T) {
 				o["@Redfish.Settings"] = map[string]any{"SettingsObject": map[string]any{"@odata.id": settings}}
 			})},
 			bmctest.Fault{On: settings,
-				Do: jsonBody(`{"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": ` + test.then + `}}`)})
+				Do: bmctest.Body(`{"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": ` + test.then + `}}`)})
 		device, _, err := d.BootDevice(t.Context(), "node")
 		require.NoError(t, err)
 		require.Equal(t, test.want, device, test)

@@ -60,7 +60,8 @@ func TestTheFirstManagerWithAVersionIsTheBMC(t *testing.T) {
 	for id, version := range []string{"", "2.1", "3.1"} {
 		path := manager + string(rune('1'+id))
 		managers = append(managers, map[string]any{"@odata.id": path})
-		faults = append(faults, bmctest.Fault{On: path, Do: jsonBody(`{"Model": "model ` + version + `", "FirmwareVersion": "` + version + `"}`)})
+		manager := bmctest.Body(`{"Model": "model ` + version + `", "FirmwareVersion": "` + version + `"}`)
+		faults = append(faults, bmctest.Fault{On: path, Do: manager})
 	}
 	faults = append(faults, bmctest.Fault{On: systemPath, Do: bmctest.Property("Links", map[string]any{"ManagedBy": managers})})
 	d, _ := vendorDriver(t, faults...)

@@ -37,10 +37,10 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
 	tests := map[string][]bmctest.Fault{
-		"a system is null":         {{On: systemPath, Do: jsonBody("null")}},
-		"a collection is null":     {{On: systemsPath, Do: jsonBody("null")}},
-		"the root is null":         {{On: "/redfish/v1/", Do: jsonBody("null")}},
-		"a system is a list":       {{On: systemPath, Do: jsonBody("[null]")}},
+		"a system is null":         {{On: systemPath, Do: bmctest.Body("null")}},
+		"a collection is null":     {{On: systemsPath, Do: bmctest.Body("null")}},
+		"the root is null":         {{On: "/redfish/v1/", Do: bmctest.Body("null")}},
+		"a system is a list":       {{On: systemPath, Do: bmctest.Body("[null]")}},
 		"members are null":         {{On: systemsPath, Do: bmctest.Property("Members", []any{nil, nil})}},
 		"a page is malformed":      {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", ":%zz")}},
 		"a page is not there":      {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", "/redfish/v1/none")}},
@@ -48,7 +48,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 		"members are malformed":    {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
 		"members are other hosts'": {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
 		"members climb":            {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
-		"members fail, a page too": {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: jsonBody("null")}},
+		"members fail, a page too": {{On: systemsPath, Do: bmctest.Members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
 		"an action leads elsewhere": {{On: systemPath,
 			Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
 	}
@@ -71,7 +71,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 
 func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
 	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: systemsPath, Do: members(40)})
+	server.AddFault(bmctest.Fault{On: systemsPath, Do: bmctest.Members(40)})
 	ctx, cancel := context.WithCancel(t.Context())
 	server.AddFault(bmctest.Fault{On: systemsPath + "/none-4", If: func(*http.Request) bool { cancel(); return false }})
 	config := configOf(server)
@@ -89,9 +89,9 @@ func TestACollectionHasPages(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: "On"}}
 	})
-	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: jsonBody(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
-	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: jsonBody(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/2"}]}`)})
 	config := configOf(server)
 	config.SystemID = "2"
@@ -105,7 +105,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4", Name: "node", Power: "On"}}
 	})
 	for id, effect := range map[string]bmctest.Effect{
-		"1": bmctest.Status(http.StatusNotFound), "2": jsonBody("null"), "3": bmctest.Property("Name", 1),
+		"1": bmctest.Status(http.StatusNotFound), "2": bmctest.Body("null"), "3": bmctest.Property("Name", 1),
 	} {
 		server.AddFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
 	}
@@ -145,16 +145,17 @@ func TestLimitsAreKept(t *testing.T) {
 		"bytes":    {limits: bmc.Config{MaxBytes: 4000}, text: "the BMC sends more bytes than the limit"},
 		"an answer": {limits: bmc.Config{MaxAnswerBytes: 100},
 			text: "an answer is longer than the limit"},
-		"members": {limits: bmc.Config{MaxMembers: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
+		"members": {limits: bmc.Config{MaxMembers: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
 			text: "the collection has more members than the limit"},
-		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
+		"a header": {faults: []bmctest.Fault{
+			{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Config{MaxBytes: 5 << 20, MaxAnswerBytes: 2 << 20},
-			faults: []bmctest.Fault{{On: systemsPath, Do: members(20)}, {Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, true)}},
+			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},
 			text:   "the BMC sends more bytes than the limit",
 		},
-		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: members(200)}},
+		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(200)}},
 			text: "more requests are needed than the limit"},
 	}
 	for name, test := range tests {
@@ -199,31 +200,31 @@ var floods = map[string]struct {
 	set    func(*bmc.Config)
 }{
 	"a gzip bomb": {
-		faults: []bmctest.Fault{{On: systemPath, Do: effect("GzipBomb")}},
+		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.GzipBomb(1 << 30)}},
 	},
 	"1,000 members of 4 MiB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: members(1000)},
-			{Method: http.MethodGet, Skip: 1, Do: effect("LongBody")},
+			{On: systemsPath, Do: bmctest.Members(1000)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(4 << 20)},
 		},
 		set: func(c *bmc.Config) { c.SystemName, c.MaxMembers, c.MaxRequests = "1", 2000, 2000 },
 	},
 	"59 errors of 1 MB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: members(59)},
-			{Method: http.MethodGet, Skip: 1, Do: effect("LongError")},
+			{On: systemsPath, Do: bmctest.Members(59)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongError(http.StatusInternalServerError, 1<<20)},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"members of 1 MB each": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: members(100)},
-			{Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, false)},
+			{On: systemsPath, Do: bmctest.Members(100)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(1 << 20)},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"a system without end": {
-		faults: []bmctest.Fault{{On: systemPath, Do: effect("EndlessBody")}},
+		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.EndlessBody()}},
 	},
 }
 

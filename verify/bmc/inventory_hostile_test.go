@@ -22,10 +22,11 @@ func badAnswers(n int) []bmctest.Effect {
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
 	all := []bmctest.Effect{
 		bmctest.Status(http.StatusNotFound), bmctest.Status(http.StatusInternalServerError), bmctest.Status(http.StatusNotImplemented),
-		jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), jsonBody("{}"), jsonBody(`{"Id":"1","id":"2","ID":null}`),
-		jsonBody(strings.Repeat(`{"Links":`, 40) + "1" + strings.Repeat("}", 40)),
-		jsonBody(`{"Values":[` + strings.Repeat("1,", 25_000) + "1]}"),
-		effect("BadJSON"), effect("TruncatedJSON"), effect("HTMLPage"), effect("RedirectLoop"), effect("RedirectTo"),
+		bmctest.Body("null"), bmctest.Body("[]"), bmctest.Body(`"text"`), bmctest.Body("{}"), bmctest.Body(`{"Id":"1","id":"2","ID":null}`),
+		bmctest.Body(strings.Repeat(`{"Links":`, 40) + "1" + strings.Repeat("}", 40)),
+		bmctest.Body(`{"Values":[` + strings.Repeat("1,", 25_000) + "1]}"),
+		bmctest.BadJSON(), bmctest.TruncatedJSON(), bmctest.HTMLPage(), bmctest.RedirectLoop(),
+		bmctest.RedirectTo("https://another-bmc.invalid/redfish/v1/"),
 		bmctest.Property("@odata.id", "/redfish/v1/Systems/9"),
 		bmctest.Property("Members", nil), bmctest.Property("Members", 1), bmctest.Property("Members", []any{nil, 1, "x", link("")}),
 		bmctest.Property("Members", []any{link("@other.invalid/x"), link("//other.invalid/x"), link("https://other.invalid/x")}),

@@ -59,8 +59,8 @@ func TestDisksAreThoseThatAreThere(t *testing.T) {
 	link := func(path string) map[string]any { return map[string]any{"@odata.id": path} }
 	simple := []bmctest.Fault{
 		{On: systemPath, Do: changeObject("simple storage", func(o map[string]any) { o["SimpleStorage"] = link(systemPath + "/Simple") })},
-		{On: systemPath + "/Simple", Do: jsonBody(`{"Members": [{"@odata.id": "` + systemPath + `/Simple/1"}]}`)},
-		{On: systemPath + "/Simple/1", Do: jsonBody(`{"Id": "1", "Devices": [
+		{On: systemPath + "/Simple", Do: bmctest.Body(`{"Members": [{"@odata.id": "` + systemPath + `/Simple/1"}]}`)},
+		{On: systemPath + "/Simple/1", Do: bmctest.Body(`{"Id": "1", "Devices": [
 			{"Name": "sda", "CapacityBytes": 21474836480, "Status": {"State": "Absent"}},
 			{"Name": "sdb", "CapacityBytes": 10737418240}, {"Name": "sdc", "CapacityBytes": -1, "Status": {"State": "Enabled"}}]}`)},
 	}
@@ -73,13 +73,13 @@ func TestDisksAreThoseThatAreThere(t *testing.T) {
 		"an absent drive": {[]bmctest.Fault{{On: drive, Do: bmctest.Property("Status", map[string]any{"State": "Absent"})}}, usual[1:], 446},
 		"a volume": {[]bmctest.Fault{
 			{On: storage + "/1/Volumes", Do: bmctest.Property("Members", []any{link(storage + "/1/Volumes/1"), link(storage + "/1/Volumes/2")})},
-			{On: storage + "/1/Volumes/1", Do: jsonBody(`{"Id": "1", "CapacityBytes": 644245094400}`)},
-			{On: storage + "/1/Volumes/2", Do: jsonBody(`{"Id": "2", "CapacityBytes": 966367641600}`)},
+			{On: storage + "/1/Volumes/1", Do: bmctest.Body(`{"Id": "1", "CapacityBytes": 644245094400}`)},
+			{On: storage + "/1/Volumes/2", Do: bmctest.Body(`{"Id": "2", "CapacityBytes": 966367641600}`)},
 		}, usual, 599},
 		"a storage without a name":      {[]bmctest.Fault{{On: storage + "/1", Do: bmctest.WithoutProperty("Name")}}, usual, 446},
 		"no storage":                    {[]bmctest.Fault{{On: systemPath, Do: bmctest.WithoutProperty("Storage")}}, nil, 0},
 		"simple storage beside storage": {simple, usual, 446},
-		"simple storage alone": {append(simple, bmctest.Fault{On: storage, Do: jsonBody(`{"Members": []}`)}),
+		"simple storage alone": {append(simple, bmctest.Fault{On: storage, Do: bmctest.Body(`{"Members": []}`)}),
 			[]bmc.Disk{{Name: "sdb", Size: 10737418240}, {Name: "sdc"}}, 9},
 	} {
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = test.faults })

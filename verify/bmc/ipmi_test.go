@@ -144,8 +144,8 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	absent := map[string]bmctest.Effect{
 		"nothing listens":       bmctest.Refuse(),
 		"no service root":       bmctest.Status(404),
-		"a page and no Redfish": effect("HTMLPage"),
-		"a page elsewhere":      effect("RedirectTo"),
+		"a page and no Redfish": bmctest.HTMLPage(),
+		"a page elsewhere":      bmctest.RedirectTo("https://another-bmc.invalid/redfish/v1/"),
 		"a log-in":              bmctest.Status(401),
 	}
 	for name, do := range absent {
@@ -168,11 +168,11 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	}
 	present := map[string]bmctest.Fault{
 		"wrong credentials": {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(401)},
-		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: effect("Locked")},
+		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Locked()},
 		"no system":         {On: "/redfish/v1/Systems/1", Do: bmctest.Status(404)},
-		"no JSON":           {On: "/redfish/v1/Systems/1", Do: effect("HTMLPage")},
-		"busy":              {Do: effect("Unavailable")},
-		"no TLS":            {Do: effect("PlainHTTP")},
+		"no JSON":           {On: "/redfish/v1/Systems/1", Do: bmctest.HTMLPage()},
+		"busy":              {Do: bmctest.Unavailable(time.Second)},
+		"no TLS":            {Do: bmctest.PlainHTTP()},
 	}
 	for name, fault := range present {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,8 @@ package bmc_test
 import (
 	"context"
 	"flag"
+	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -65,6 +67,14 @@ func configOf(server *bmctest.Redfish) bmc.Config {
 		Protocol:        "redfish",
 		Timeout:         time.Hour, // a slow machine is no fault of the BMC
 	}
+}
+
+// setHeader sets a header of the proper answer.
+func setHeader(name, value string) bmctest.Effect {
+	return bmctest.Change(fmt.Sprintf("setHeader(%q, %q)", name, value), func(h http.Header, body []byte) []byte {
+		h.Set(name, value)
+		return body
+	})
 }
 
 // deadline is a context that ends as by a deadline when the test calls pass.

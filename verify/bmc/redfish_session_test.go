@@ -41,18 +41,18 @@ func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
 
 func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 	for _, do := range []bmctest.Effect{
-		effect("EscapedLocation"),
-		effect("BareLocation"),
-		effect(`WithoutHeader("Location")`),
-		effect("WithoutBody"),
-		effect("NamelessSession"),
-		effect("TruncatedJSON"),
+		bmctest.EscapedLocation(),
+		bmctest.BareLocation(),
+		bmctest.WithoutHeader("Location"),
+		bmctest.WithoutBody(),
+		bmctest.NamelessSession(),
+		bmctest.TruncatedJSON(),
 		setHeader("Location", ":%zz"),
 		setHeader("Location", "https://bmc.invalid"),
 		setHeader("Location", "?session=1"),
 		setHeader("Location", sessionsPath+"/none"),
 		setHeader("Location", "/redfish/v1/Systems/1"),
-		effect(`WithoutHeader("X-Auth-Token")`),
+		bmctest.WithoutHeader("X-Auth-Token"),
 	} {
 		t.Run(do.String(), func(t *testing.T) {
 			server := startRedfish(t)
@@ -84,7 +84,7 @@ func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 		defer cancel()
 		effects := []bmctest.Effect{
 			bmctest.Change("too late", func(_ http.Header, body []byte) []byte { cancel(); return body }),
-			effect("EscapedLocation"), effect(`WithoutHeader("Location")`),
+			bmctest.EscapedLocation(), bmctest.WithoutHeader("Location"),
 		}
 		require.NoError(t, server.ClearFaults())
 		server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effects[i%len(effects)]})

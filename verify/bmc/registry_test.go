@@ -30,8 +30,8 @@ type registryFile struct{ name, body string }
 func registriesOf(rightID, wrongID string, files ...registryFile) []bmctest.Fault {
 	content := `{"Id": %q, "RegistryEntries": {"Attributes": [7, {"AttributeName": "BootTimeout", "Type": %q, "ReadOnly": 0}]}}`
 	faults := []bmctest.Fault{
-		{On: rightContent, Do: jsonBody(fmt.Sprintf(content, rightID, "right"))},
-		{On: wrongContent, Do: jsonBody(fmt.Sprintf(content, wrongID, "wrong"))},
+		{On: rightContent, Do: bmctest.Body(fmt.Sprintf(content, rightID, "right"))},
+		{On: wrongContent, Do: bmctest.Body(fmt.Sprintf(content, wrongID, "wrong"))},
 	}
 	var members []string
 	for _, file := range files {
@@ -41,9 +41,9 @@ func registriesOf(rightID, wrongID string, files ...registryFile) []bmctest.Faul
 			faults = append(faults, bmctest.Fault{On: path, Do: bmctest.Status(http.StatusInternalServerError)})
 			continue
 		}
-		faults = append(faults, bmctest.Fault{On: path, Do: jsonBody(file.body)})
+		faults = append(faults, bmctest.Fault{On: path, Do: bmctest.Body(file.body)})
 	}
-	return append(faults, bmctest.Fault{On: registriesPath, Do: jsonBody(`{"Members": [` + strings.Join(members, ", ") + `]}`)})
+	return append(faults, bmctest.Fault{On: registriesPath, Do: bmctest.Body(`{"Members": [` + strings.Join(members, ", ") + `]}`)})
 }
 
 // named returns the body of a registry file with one location.

@@ -42,13 +42,13 @@ func TestARequestThatFailsForTheMomentIsRepeated(t *testing.T) {
 		// The first read is sent again at once, since the BMC may have closed the open connection before.
 		"two reads are cut":         {bmctest.Fault{On: systemPath, Times: 3, Do: bmctest.ResetAfter(0)}, 0, survived, 6 * time.Second},
 		"two answers are cut":       {bmctest.Fault{On: systemPath, Times: 4, Do: bmctest.CloseAfter(300)}, 0, survived, 12 * time.Second},
-		"the BMC is not available":  {bmctest.Fault{On: systemPath, Times: 2, Do: effect("Unavailable")}, 0, survived, 6 * time.Second},
+		"the BMC is not available":  {bmctest.Fault{On: systemPath, Times: 2, Do: bmctest.Unavailable(0)}, 0, survived, 6 * time.Second},
 		"a read fails":              {bmctest.Fault{On: systemPath, Do: bmctest.Status(500)}, 0, verify.Protocol, 6 * time.Second},
 		"a log-in is cut":           {bmctest.Fault{On: sessionsPath, Do: cut}, 0, verify.Protocol, 0},
 		"a log-in is refused":       {bmctest.Fault{On: sessionsPath, Do: bmctest.Status(401)}, 0, verify.Credentials, 0},
 		"a session is refused":      {bmctest.Fault{On: systemPath, Do: bmctest.Status(401)}, 0, verify.Credentials, 0},
 		"there is no such thing":    {bmctest.Fault{On: systemPath, Do: bmctest.Status(404)}, 0, verify.Unsupported, 0},
-		"an answer breaks HTTP":     {bmctest.Fault{On: systemPath, Do: effect("Raw")}, 0, verify.Protocol, 0},
+		"an answer breaks HTTP":     {bmctest.Fault{On: systemPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX\r\n\r\n")}, 0, verify.Protocol, 0},
 		"the port begins to refuse": {bmctest.Fault{On: systemPath, Do: bmctest.Refuse()}, 10 * time.Second, survived, 12 * time.Second},
 		"it refuses after the log-in": {
 			bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Refuse()}, 10 * time.Second, survived, 12 * time.Second,

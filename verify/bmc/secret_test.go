@@ -35,32 +35,32 @@ const secretive = `p+ss/w"rd<&>'\%é 1`
 // tellers has a fault for each part of an answer in which a BMC can repeat a text.
 var tellers = map[string]func(text string) bmctest.Fault{
 	"the status line": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 500 " + text + "\r\nContent-Length: 0\r\n\r\n")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 500 " + text + "\r\nContent-Length: 0\r\n\r\n")}
 	},
 	"a malformed status line": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw(text + "\r\n\r\n")}
+		return bmctest.Fault{Do: bmctest.Raw(text + "\r\n\r\n")}
 	},
 	"a malformed status": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 " + text + "\r\n\r\n")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 " + text + "\r\n\r\n")}
 	},
 	"a malformed header": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\n" + text + "\r\n\r\n")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\n" + text + "\r\n\r\n")}
 	},
 	"a folded header": func(text string) bmctest.Fault {
 		folded := strings.Join(strings.Split(text, ""), "\r\n ")
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: text/" + folded + "\r\nContent-Length: 2\r\n\r\n{}")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Type: text/" + folded + "\r\nContent-Length: 2\r\n\r\n{}")}
 	},
 	"a content type": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: " + text + "\r\nContent-Length: 2\r\n\r\n{}")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Type: " + text + "\r\nContent-Length: 2\r\n\r\n{}")}
 	},
 	"a length": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Length: " + text + "\r\n\r\n{}")}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Length: " + text + "\r\n\r\n{}")}
 	},
 	"bytes that nobody asked for": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" + text)}
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" + text)}
 	},
 	"an informational answer": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw(strings.Repeat("HTTP/1.1 199 "+text+"\r\n\r\n", 9))}
+		return bmctest.Fault{Do: bmctest.Raw(strings.Repeat("HTTP/1.1 199 "+text+"\r\n\r\n", 9))}
 	},
 	"a redirect": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: bmctest.Redirect(http.StatusTemporaryRedirect, "https://"+text+"/"+text)}
@@ -70,7 +70,8 @@ var tellers = map[string]func(text string) bmctest.Fault{
 	},
 	"an error message": func(text string) bmctest.Fault {
 		message, _ := json.Marshal(map[string]any{"error": map[string]any{"message": text}})
-		return bmctest.Fault{On: systemPath, Do: raw(fmt.Sprintf("HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n%s", len(message), message))}
+		answer := fmt.Sprintf("HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n%s", len(message), message)
+		return bmctest.Fault{On: systemPath, Do: bmctest.Raw(answer)}
 	},
 	"a link": func(text string) bmctest.Fault {
 		return bmctest.Fault{On: systemsPath, Do: bmctest.Property("Members", []any{map[string]any{"@odata.id": "/redfish/v1/" + text}})}
@@ -79,7 +80,7 @@ var tellers = map[string]func(text string) bmctest.Fault{
 		return bmctest.Fault{On: systemPath, Do: bmctest.Property("PowerState", text)}
 	},
 	"a number": func(text string) bmctest.Fault {
-		return bmctest.Fault{On: systemPath, Do: jsonBody(`{"PowerState": ` + text + `}`)}
+		return bmctest.Fault{On: systemPath, Do: bmctest.Body(`{"PowerState": ` + text + `}`)}
 	},
 }
 
@@ -187,7 +188,7 @@ func chain(err error) func(func(error) bool) {
 func TestNoErrorHasTheToken(t *testing.T) {
 	for _, auth := range []string{"session", "basic"} {
 		server := startRedfish(t)
-		server.AddFault(bmctest.Fault{On: systemPath, Do: effect("Echo")})
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Echo(http.StatusInternalServerError)})
 		config := configOf(server)
 		config.Auth = auth
 		_, err := newVerifier(t, config).Verify(t.Context())

@@ -105,7 +105,7 @@ func TestASystemMayNameItsManagerInManagers(t *testing.T) {
 	const other = "/redfish/v1/Managers/other"
 	named := map[string]any{"Managers": []any{map[string]any{"@odata.id": other}}}
 	d, _ := vendorDriver(t, bmctest.Fault{On: systemPath, Do: bmctest.Property("Links", named)},
-		bmctest.Fault{On: other, Do: jsonBody(`{"Id": "other", "FirmwareVersion": "7.1"}`)})
+		bmctest.Fault{On: other, Do: bmctest.Body(`{"Id": "other", "FirmwareVersion": "7.1"}`)})
 	got, err := d.Firmware(t.Context(), "node")
 	require.NoError(t, err)
 	require.Equal(t, bmc.FirmwareComponent{Component: "bmc", Version: "7.1"}, got[1], "not the manager that the service has")

@@ -26,50 +26,27 @@ type Effect struct {
 	fails string // see Fails
 
 	on     func(*call) bool   // if not nil: the requests that have the effect
-	refuse func(*call) *reply // of an effect that refuses requests: the answer, nil to a request that it does not refuse
+	refuse func(*call) *reply // if not nil: the answer to a request, nil to one that does not have the effect
 }
 
 // spares reports whether the effect ignores a request.
-func (e Effect) spares(c *call) bool { return e.on != nil && !e.on(c) }
+func (e Effect) spares(c *call) bool {
+	return e.on != nil && !e.on(c) || e.refuse != nil && e.refuse(c) == nil
+}
 
 // String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.
 func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them, except the
-// effects of single families of BMCs, such as StaleMedia and WholeBoot, which [Quirks] has. The following
-// ones have no function that makes them:
-//
-//	Silent             connections are accepted and nothing is sent: no TLS handshake ends; affects the port, like Refuse
-//	PlainHTTP          HTTP without TLS; affects the port, like Refuse
-//	Drip               the response comes byte by byte
-//	Garbage            bytes that are not HTTP
-//	BadJSON            a body that is not JSON, with the content type of JSON
-//	TruncatedJSON      half of the body, as if that were the whole
-//	HTMLPage           a web page, as from a BMC whose Redfish service is disabled, or from a proxy
-//	EndlessBody        a JSON string that never ends
-//	LongBody           a JSON object of that many bytes
-//	LongError          an error of that status whose body has that many bytes
-//	GzipBomb           a small answer that is that many bytes long once decompressed
-//	Unavailable        503 with a Retry-After header
-//	Locked             403: the account is locked, as after too many failed logins; see also RedfishConfig.LockAfter
-//	RedirectLoop       307 to the same URL
-//	RedirectTo         307 to another host: a client that follows it sends its request there, with a login's password
-//	Body               a body that is JSON but no object
-//	Raw                a response that breaks the rules of HTTP
-//	Echo               an error whose message is the whole request, credentials included
-//	Members            a collection of that many members, of which only the last one exists
-//	WithoutBody        the proper answer without its body
-//	WithoutHeader      the proper answer without that header
-//	EscapedLocation    a new session's Location as a whole URL of another host name, the session's ID escaped
-//	BareLocation       a new session's ID alone as its Location
-//	NamelessSession    a new session whose ID is in no part of the answer
+// effects of single families of BMCs, such as StaleMedia and WholeBoot, which [Quirks] has. Two have no function that
+// makes them: Drip sends the response byte by byte, and Garbage sends bytes that are not HTTP.
 //
 // [Effect.Fails] says which a careful client can tolerate, and why not the others. Whatever the effect, a client should
 // end in bounded time, and report no success but a true one. Body, Members and Property of "Members" crash programs
 // that rely on gofish 0.20.0 alone.
 func Effects() []Effect {
 	return slices.Concat(
-		failing("there is no connection with TLS", Refuse(), silent(), plainHTTP()),
+		failing("there is no connection with TLS", Refuse(), Silent(), PlainHTTP()),
 		failing("there is no whole answer",
 			HangAfter(0), HangAfter(20), HangAfter(400),
 			ResetAfter(0), ResetAfter(20), ResetAfter(400),
@@ -77,21 +54,21 @@ func Effects() []Effect {
 		[]Effect{Delay(50 * time.Millisecond)},
 		failing("an answer takes longer than a request may", drip(10*time.Millisecond)),
 		failing("no answer is a resource",
-			garbage(), malformedJSON(), truncatedJSON(), htmlPage(), endlessBody(),
+			garbage(), BadJSON(), TruncatedJSON(), HTMLPage(), EndlessBody(),
 			Status(http.StatusUnauthorized), Status(http.StatusNotFound), Status(http.StatusInternalServerError),
-			lockedAccount(), unavailable(time.Second),
-			redirectLoop(), redirectTo("https://another-bmc.invalid/redfish/v1/")),
+			Locked(), Unavailable(time.Second),
+			RedirectLoop(), RedirectTo("https://another-bmc.invalid/redfish/v1/")),
 		failing("there is no power state", Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState")),
 		failing("no answer is a resource",
-			jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), longBody(4<<20), longError(http.StatusInternalServerError, 1<<20),
-			gzipBomb(1<<30), raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError)),
+			Body("null"), Body("[]"), Body(`"text"`), LongBody(4<<20), LongError(http.StatusInternalServerError, 1<<20),
+			GzipBomb(1<<30), Raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), Echo(http.StatusInternalServerError)),
 		failing("the system is not found",
-			manyMembers(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz")),
+			Members(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz")),
 		[]Effect{
-			Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"), escapedLocation(), bareLocation(), withoutHeader("Location"),
+			Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"), EscapedLocation(), BareLocation(), WithoutHeader("Location"),
 		},
-		failing("no answer is a resource", withoutBody(), namelessSession()),
-		failing("the session has no token", withoutHeader("X-Auth-Token")),
+		failing("no answer is a resource", WithoutBody(), NamelessSession()),
+		failing("the session has no token", WithoutHeader("X-Auth-Token")),
 	)
 }
 
@@ -110,11 +87,11 @@ func (e Effect) Fails() string { return e.fails }
 // Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port reserved.
 func Refuse() Effect { return Effect{name: "Refuse()", port: portRefused} }
 
-// silent accepts connections and never sends anything: no TLS handshake ends.
-func silent() Effect { return Effect{name: "Silent()", port: portSilent} }
+// Silent accepts connections and never sends anything: no TLS handshake ends. It affects the port, like Refuse.
+func Silent() Effect { return Effect{name: "Silent()", port: portSilent} }
 
-// plainHTTP serves HTTP without TLS.
-func plainHTTP() Effect { return Effect{name: "PlainHTTP()", port: portPlain} }
+// PlainHTTP serves HTTP without TLS. It affects the port, like Refuse.
+func PlainHTTP() Effect { return Effect{name: "PlainHTTP()", port: portPlain} }
 
 // HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until
 // the client disconnects or the BMC is closed.
@@ -163,28 +140,28 @@ func garbage() Effect {
 	})
 }
 
-// malformedJSON answers 200 with a body that is not JSON, with the content type of JSON.
-func malformedJSON() Effect {
+// BadJSON answers 200 with a body that is not JSON, with the content type of JSON.
+func BadJSON() Effect {
 	return answering("BadJSON()", func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(`{"PowerState": On, <EMPTY>`))
 	})
 }
 
-// truncatedJSON carries the request out and sends half of the body, as if that were the whole.
-func truncatedJSON() Effect {
+// TruncatedJSON carries the request out and sends half of the body, as if that were the whole.
+func TruncatedJSON() Effect {
 	return Change("TruncatedJSON()", func(_ http.Header, body []byte) []byte { return body[:len(body)/2] })
 }
 
-// htmlPage answers 200 with a web page, like a BMC whose Redfish service is disabled, or a proxy.
-func htmlPage() Effect {
+// HTMLPage answers 200 with a web page, like a BMC whose Redfish service is disabled, or a proxy.
+func HTMLPage() Effect {
 	return answering("HTMLPage()", func() *reply {
 		return newReply(http.StatusOK, "text/html; charset=utf-8",
 			[]byte("<!DOCTYPE html><html><head><title>BMC</title></head><body>Please log in.</body></html>\n"))
 	})
 }
 
-// endlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
-func endlessBody() Effect {
+// EndlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
+func EndlessBody() Effect {
 	return onRequest("EndlessBody()", func(x *exchange) {
 		x.send(newReply(http.StatusOK, "application/json", []byte(`{"Name":"`)))
 		for more := []byte(strings.Repeat("A", 4096)); ; {
@@ -210,12 +187,12 @@ func Status(code int) Effect {
 	})
 }
 
-// lockedAccount answers 403 with the message that the account is locked, as after too many failed logins. See also
+// Locked answers 403 with the message that the account is locked, as after too many failed logins. See also
 // RedfishConfig.LockAfter.
-func lockedAccount() Effect { return answering("Locked()", locked) }
+func Locked() Effect { return answering("Locked()", locked) }
 
-// unavailable answers 503 with a Retry-After header, in whole seconds.
-func unavailable(retryAfter time.Duration) Effect {
+// Unavailable answers 503 with a Retry-After header, in whole seconds.
+func Unavailable(retryAfter time.Duration) Effect {
 	return answering(fmt.Sprintf("Unavailable(%v)", retryAfter), func() *reply {
 		wait := strconv.Itoa(max(seconds(retryAfter), 0))
 		p := problem(http.StatusServiceUnavailable, "Base.1.18.ServiceTemporarilyUnavailable",
@@ -225,14 +202,14 @@ func unavailable(retryAfter time.Duration) Effect {
 	})
 }
 
-// redirectLoop answers 307 to the same URL.
-func redirectLoop() Effect {
+// RedirectLoop answers 307 to the same URL.
+func RedirectLoop() Effect {
 	return onRequest("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
 }
 
-// redirectTo answers 307 to another URL. A client that follows it repeats its request there, with its body, which in a
+// RedirectTo answers 307 to another URL. A client that follows it repeats its request there, with its body, which in a
 // login has the password.
-func redirectTo(url string) Effect {
+func RedirectTo(url string) Effect {
 	return answering(fmt.Sprintf("RedirectTo(%q)", url), func() *reply { return redirect(url) })
 }
 

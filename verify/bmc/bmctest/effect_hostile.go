@@ -15,23 +15,23 @@ import (
 	"strings"
 )
 
-// jsonBody answers 200 with that body, with the content type of JSON.
-func jsonBody(text string) Effect {
+// Body answers 200 with that body, with the content type of JSON.
+func Body(text string) Effect {
 	return answering(fmt.Sprintf("Body(%.40q)", text), func() *reply {
 		return newReply(http.StatusOK, "application/json", []byte(text))
 	})
 }
 
-// longBody answers 200 with a JSON object of n bytes. It takes no memory.
-func longBody(n int) Effect {
+// LongBody answers 200 with a JSON object of n bytes. It takes no memory.
+func LongBody(n int) Effect {
 	return onRequest(fmt.Sprintf("LongBody(%d)", n), func(x *exchange) {
 		x.stream(newReply(http.StatusOK, "application/json", nil), n)
 	})
 }
 
-// longError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. An
+// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. An
 // invalid status stands for 500.
-func longError(code, n int) Effect {
+func LongError(code, n int) Effect {
 	code = errorStatus(code)
 	return onRequest(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
 		x.stream(newReply(code, "application/json", nil), n)
@@ -60,9 +60,9 @@ func (x *exchange) stream(p *reply, n int) {
 	_, _ = io.WriteString(x.w, end)
 }
 
-// gzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has
+// GzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has
 // about n bytes once decompressed.
-func gzipBomb(n int) Effect {
+func GzipBomb(n int) Effect {
 	return onRequest(fmt.Sprintf("GzipBomb(%d)", n), func(x *exchange) {
 		p := newReply(http.StatusOK, "application/json", compressed(`{"Name":"`))
 		p.header.Set("Content-Encoding", "gzip")
@@ -85,9 +85,9 @@ func compressed(text string) []byte {
 	return buf.Bytes()
 }
 
-// raw sends that text as the whole response, status line and header included, and closes the connection. The text need
+// Raw sends that text as the whole response, status line and header included, and closes the connection. The text need
 // not be HTTP.
-func raw(response string) Effect {
+func Raw(response string) Effect {
 	return onRequest(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
 		if c, ok := x.take(); ok {
 			_, _ = io.WriteString(c, response)
@@ -96,9 +96,9 @@ func raw(response string) Effect {
 	})
 }
 
-// echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
+// Echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
 // and its body. Error pages of services in debug mode do the same. An invalid status stands for 500.
-func echo(code int) Effect {
+func Echo(code int) Effect {
 	code = errorStatus(code)
 	return onRequest(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
@@ -108,14 +108,14 @@ func echo(code int) Effect {
 	})
 }
 
-// withoutHeader leaves a header out of the proper answer.
-func withoutHeader(name string) Effect {
+// WithoutHeader leaves a header out of the proper answer.
+func WithoutHeader(name string) Effect {
 	return changeHeader(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 
-// escapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and
+// EscapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and
 // escapes all characters of the session's ID.
-func escapedLocation() Effect {
+func EscapedLocation() Effect {
 	return changeHeader("EscapedLocation()", func(h http.Header) {
 		collection, id := path.Split(h.Get("Location"))
 		var escaped strings.Builder
@@ -126,13 +126,13 @@ func escapedLocation() Effect {
 	})
 }
 
-// bareLocation sends just the ID of a new session as its Location.
-func bareLocation() Effect {
+// BareLocation sends just the ID of a new session as its Location.
+func BareLocation() Effect {
 	return changeHeader("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
 }
 
-// namelessSession opens a session and sends its ID neither in the Location nor in the body.
-func namelessSession() Effect {
+// NamelessSession opens a session and sends its ID neither in the Location nor in the body.
+func NamelessSession() Effect {
 	return Change("NamelessSession()", func(h http.Header, _ []byte) []byte {
 		h.Del("Content-Type")
 		h.Del("Location")
@@ -140,8 +140,8 @@ func namelessSession() Effect {
 	})
 }
 
-// withoutBody leaves the body out of the proper answer.
-func withoutBody() Effect {
+// WithoutBody leaves the body out of the proper answer.
+func WithoutBody() Effect {
 	return Change("WithoutBody()", func(h http.Header, _ []byte) []byte {
 		h.Del("Content-Type")
 		return nil
@@ -156,9 +156,9 @@ func changeHeader(name string, change func(http.Header)) Effect {
 	})
 }
 
-// manyMembers gives a collection n members. The last one links to the original first member, all others to resources
+// Members gives a collection n members. The last one links to the original first member, all others to resources
 // that do not exist.
-func manyMembers(n int) Effect {
+func Members(n int) Effect {
 	return changeObject(fmt.Sprintf("Members(%d)", n), func(o object) {
 		encoded, err := json.Marshal(o["Members"])
 		var members []object

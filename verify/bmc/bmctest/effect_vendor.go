@@ -245,7 +245,6 @@ const (
 func refusal(name string, refuse func(*call) *reply) Effect {
 	e := onRequest(name, func(x *exchange) { x.send(refuse(x.call)) })
 	e.refuse = refuse
-	e.on = func(c *call) bool { return refuse(c) != nil }
 	return e
 }
 

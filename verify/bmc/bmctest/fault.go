@@ -41,7 +41,7 @@ func (f *activeFault) meets(c *call) bool {
 
 // AddFault adds a fault to the BMC's. If several match a request, the first added takes effect.
 //
-// Refuse, and Silent and PlainHTTP of Effects, affect the port and not a request. They begin at once or, if the fault
+// Refuse, Silent and PlainHTTP affect the port and not a request. They begin at once or, if the fault
 // has a condition, with the first request that fulfils it, which ends with a reset. They last until ClearFaults.
 func (b *Redfish) AddFault(f Fault) {
 	b.mu.Lock()

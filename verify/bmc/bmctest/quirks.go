@@ -23,7 +23,7 @@ func Quirks() []Fault {
 		{Do: WeakenedETag(), Method: http.MethodGet},
 		{Do: WrongETag(`W/"7"`), Method: http.MethodGet},
 		{Do: WrongETag(""), Method: http.MethodGet},
-		{Do: unavailable(time.Second), Method: http.MethodGet, Times: 5}, // as by check_retry_on_exception in sushy/connector.py
+		{Do: Unavailable(time.Second), Method: http.MethodGet, Times: 5}, // as by check_retry_on_exception in sushy/connector.py
 		{Do: CloseAfter(0), Method: http.MethodGet, Skip: 5, Times: 5},   // as by _op of the same file
 	}
 	for _, p := range Profiles() {
