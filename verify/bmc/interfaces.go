@@ -36,7 +36,7 @@ func (r *reader) interfaces() []Interface {
 		if err != nil || len(mac) != 6 || bytes.Equal(mac, make([]byte, 6)) {
 			return // some are of no Ethernet, and some BMCs have zeroes until the machine has booted
 		}
-		i.MACAddress, i.Enabled = mac.String(), state == "" || state == string(schemas.EnabledState)
+		i.MACAddress, i.Enabled = mac.String(), state == "" || state == "Enabled"
 		all = append(all, i)
 	}
 	readMembers(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
@@ -58,8 +58,6 @@ func (r *reader) interfaces() []Interface {
 			}
 		})
 	})
-	if r.client.Lost() == nil {
-		r.errs = r.errs[:failed]
-	}
+	r.forget(failed)
 	return all
 }

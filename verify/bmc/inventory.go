@@ -179,15 +179,12 @@ func (r *reader) memory(gib float32) int {
 
 // architectures maps Redfish's instruction sets to Ironic's words.
 var architectures = map[schemas.InstructionSet]string{
-	schemas.X86InstructionSet: "i686", schemas.X8664InstructionSet: "x86_64", schemas.IA64InstructionSet: "ia64",
-	schemas.ARMA32InstructionSet: "arm", schemas.ARMA64InstructionSet: "aarch64",
-	schemas.MIPS32InstructionSet: "mips", schemas.MIPS64InstructionSet: "mips64",
+	"x86": "i686", "x86-64": "x86_64", "IA-64": "ia64", "ARM-A32": "arm", "ARM-A64": "aarch64", "MIPS32": "mips", "MIPS64": "mips64",
 }
 
 // instructionSets maps Redfish's processor architectures to the instruction sets that they stand for in Ironic.
 var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
-	schemas.X86ProcessorArchitecture: schemas.X8664InstructionSet, schemas.IA64ProcessorArchitecture: schemas.IA64InstructionSet,
-	schemas.ARMProcessorArchitecture: schemas.ARMA64InstructionSet, schemas.MIPSProcessorArchitecture: schemas.MIPS64InstructionSet,
+	"x86": "x86-64", "IA-64": "IA-64", "ARM": "ARM-A64", "MIPS": "MIPS64",
 }
 
 // processors describes the processors. If they do not report their threads, or are not there, the count comes
@@ -195,14 +192,12 @@ var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
 func (r *reader) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	first := true
 	readMembers(r, r.link("Processors"), func(p *schemas.Processor, found resource) {
-		if p.Status.State == schemas.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
+		if p.Status.State == "Absent" || p.ProcessorType != "" && p.ProcessorType != "CPU" {
 			return
 		}
 		threads := p.TotalThreads
 		if threads == 0 { // sushy-tools writes the number as text, which Ironic accepts
-			var text string
-			_ = found.raw.Get("TotalThreads", &text)
-			threads, _ = strconv.Atoi(text)
+			threads, _ = strconv.Atoi(found.raw.Text("TotalThreads"))
 		}
 		cpu.Count += max(0, threads)
 		if first {
@@ -234,7 +229,7 @@ func (r *reader) storage(i *Inventory) {
 	readMembers(r, r.link("Storage"), func(s *schemas.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Controllers: controllersOf(found), Drives: []Drive{}}
 		readEach(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
-			if d.Status.State == schemas.AbsentState {
+			if d.Status.State == "Absent" {
 				return
 			}
 			c.Drives = append(c.Drives, Drive{
@@ -249,7 +244,7 @@ func (r *reader) storage(i *Inventory) {
 	if len(i.StorageControllers) == 0 {
 		readMembers(r, r.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
-				if d.Status.State != schemas.AbsentState {
+				if d.Status.State != "Absent" {
 					disk(d.Name, d.CapacityBytes)
 				}
 			}

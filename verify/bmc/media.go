@@ -13,7 +13,6 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
-	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // VirtualMedia is a slot of virtual media. Its JSON is the same as in Ironic's GET /v1/nodes/NODE/vmedia.
@@ -27,15 +26,15 @@ type VirtualMedia struct {
 //
 // Source: VMEDIA_DEVICES_MAP in ironic/drivers/modules/redfish/management.py, and
 // _insert_vmedia_in_resource in boot.py of the same folder for DVD.
-var mediaDevices = map[string][]schemas.VirtualMediaType{
-	"cdrom":  {schemas.CDMediaType, schemas.DVDMediaType},
-	"floppy": {schemas.FloppyMediaType},
-	"disk":   {schemas.USBStickMediaType},
+var mediaDevices = map[string][]string{
+	"cdrom":  {"CD", "DVD"},
+	"floppy": {"Floppy"},
+	"disk":   {"USBStick"},
 }
 
 // mediaFit reports whether a medium of a device fits into a slot with some media types. All fit into one without any.
 func mediaFit[T ~string](types []T, device string) bool {
-	return len(types) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool {
+	return len(types) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind string) bool {
 		return slices.Contains(types, T(kind))
 	})
 }
@@ -80,7 +79,8 @@ func (m VirtualMedia) Has(image string) bool {
 
 // InsertMedia inserts the image at a URL into the first slot for a device that accepts it: "cdrom", "floppy" or "disk",
 // which is a USB stick. It first ejects the images in all slots for the device, as in Ironic, since a machine may boot
-// any of them. The error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may load the image later, and some report a failure nowhere.
+// any of them. The error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may load the image
+// later, and some report a failure nowhere.
 func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) error {
 	const op = "insert virtual media"
 	if err := checkDevices(op, device); err != nil {

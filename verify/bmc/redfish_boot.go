@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -94,7 +93,7 @@ func (r *redfishConnection) bootSettings(ctx context.Context, system resource, h
 	at := bootResource{resource: system, system: system.answer.Request.Path}
 	path, err := r.client.Follow(at.system, to.SettingsObject.ID)
 	if err != nil {
-		at.settings, at.unlinked = strings.TrimSuffix(at.system, "/")+"/SD", true
+		at.settings, at.unlinked = system.unlinkedSettings(), true
 		return at, nil
 	}
 	at.settings = path
@@ -110,10 +109,8 @@ func (r *redfishConnection) bootSettings(ctx context.Context, system resource, h
 
 // bootNeeds returns what the BMC of a system needs.
 func (r *redfishConnection) bootNeeds(system resource) bootNeeds {
-	var manufacturer, model string
-	vendor, _ := r.root.at("Vendor").(string) // of another type, it tells nothing, and nor do the others
-	_, _ = system.raw.Get("Manufacturer", &manufacturer), system.raw.Get("Model", &model)
-	return bootNeedsOf(vendor, manufacturer, model)
+	vendor, _ := r.root.at("Vendor").(string) // of another type, it tells nothing
+	return bootNeedsOf(vendor, system.raw.Text("Manufacturer"), system.raw.Text("Model"))
 }
 
 // setBootDevice sends the requests for a boot device that wantedBoot has, until one is accepted and applied. Another

@@ -47,17 +47,16 @@ func inserted(o redfish.Object) bool {
 	if o.Get("Inserted", &inserted) == nil && inserted != nil {
 		return *inserted
 	}
-	var via, image string
-	_, _ = o.Get("ConnectedVia", &via), o.Get("Image", &image) // of another type, they tell nothing
-	if via != "" {
+	if via := o.Text("ConnectedVia"); via != "" {
 		return via != "NotConnected"
 	}
+	image := o.Text("Image")
 	return image != "" && !strings.EqualFold(image, "none")
 }
 
 // slotWords are the words in the name of a slot that tell the type of its media.
 var slotWords = map[schemas.VirtualMediaType][]string{
-	schemas.CDMediaType: {"cd", "dvd"}, schemas.FloppyMediaType: {"fd", "floppy"}, schemas.USBStickMediaType: {"hd", "usb", "removable"},
+	"CD": {"cd", "dvd"}, "Floppy": {"fd", "floppy"}, "USBStick": {"hd", "usb", "removable"},
 }
 
 // takesAny reports whether a medium of any of some devices, or of any device if none is named, fits into the slot.
@@ -166,7 +165,7 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
-	listed, served, missing := true, false, []error(nil)
+	listed, links, absent := true, 0, []error(nil)
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
@@ -177,20 +176,20 @@ func (r *reader) slots() (slots []slot, err error) {
 	}
 	read := func(link string) {
 		if before := len(r.absent); link != "" {
+			links++
 			readMembers(r, link, add)
-			served = served || len(r.absent) == before
-			missing = append(missing, r.absent[before:]...)
+			absent = append(absent, r.absent[before:]...)
 		}
 	}
 	read(r.link("VirtualMedia"))
 	failed, has := len(r.errs), len(slots) > 0
 	listed = !has
 	r.managers(func(_ *schemas.Manager, found resource) { read(found.link("VirtualMedia")) })
-	if has && r.client.Lost() == nil {
-		r.errs = r.errs[:failed]
+	if has {
+		r.forget(failed)
 	}
-	if !served {
-		r.errs = append(r.errs, missing...)
+	if len(absent) == links {
+		r.errs = append(r.errs, absent...)
 	}
 	return slots, r.err()
 }

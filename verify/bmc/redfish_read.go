@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -108,6 +109,12 @@ func linkOf(value any) string {
 	return path
 }
 
+// unlinkedSettings returns the path at which a resource has its settings object in firmware that does not link it, as
+// some of AMI's.
+func (r resource) unlinkedSettings() string {
+	return strings.TrimSuffix(r.answer.Request.Path, "/") + "/SD"
+}
+
 // target returns the path of an action, "" if the resource does not have it.
 func (r resource) target(action string) string {
 	path, _ := r.at("Actions", action, "target").(string)
@@ -118,6 +125,14 @@ func (r resource) target(action string) string {
 func (r *reader) note(err error) {
 	if err != nil {
 		r.errs = append(r.errs, err)
+	}
+}
+
+// forget drops the errors that were noted after the first n, of resources that the caller can do without, unless a
+// request was lost.
+func (r *reader) forget(n int) {
+	if r.client.Lost() == nil {
+		r.errs = r.errs[:n]
 	}
 }
 

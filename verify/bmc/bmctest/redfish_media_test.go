@@ -122,7 +122,7 @@ func TestGofishInsertsMedia(t *testing.T) {
 	slot := media[slices.IndexFunc(media, func(m *schemas.VirtualMedia) bool { return m.ID == "CD" })]
 	require.True(t, slot.SupportsMediaInsert)
 	require.NoError(t, slot.InsertMediaConfig(schemas.VirtualMediaConfig{
-		Image: "//share/agent.iso", Inserted: true, TransferProtocolType: schemas.CIFSTransferProtocolType, UserName: "u", Password: "p",
+		Image: "//share/agent.iso", Inserted: true, TransferProtocolType: "CIFS", UserName: "u", Password: "p",
 	}))
 	require.Equal(t, "//share/agent.iso", bmc.Media("CD"))
 	require.NoError(t, slot.EjectMedia())

@@ -184,10 +184,9 @@ func (a *Answer) messages() (general message, all []message) {
 	if a.Status < 400 || json.Unmarshal(a.Body, &body) != nil {
 		return general, nil
 	}
-	_ = body.Get("error", &failed) // of another type, it tells nothing
-	var spelt string               // as in the messages of a list
-	_, _, _ = failed.Get("message", &general.Text), failed.Get("Message", &spelt), failed.Get("code", &general.ID)
-	general.Text = cmp.Or(general.Text, spelt)
+	_ = body.Get("error", &failed)                                        // of another type, it tells nothing
+	general.Text = cmp.Or(failed.Text("message"), failed.Text("Message")) // some spell it as in the messages of a list
+	general.ID = failed.Text("code")
 	all = failed.messages(extendedInfo)
 	for name := range sorted.All(body) {
 		if strings.HasSuffix(name, extendedInfo) {
@@ -234,6 +233,12 @@ func (o Object) Get(name string, value any) error {
 		return failure.Protocolf("the property %s: %v", name, err)
 	}
 	return nil
+}
+
+// Text returns a member that is a text, "" if it is absent or has another type.
+func (o Object) Text(name string) (text string) {
+	_ = json.Unmarshal(o[name], &text)
+	return text
 }
 
 // Link reads a member that is a link, "" if there is none.

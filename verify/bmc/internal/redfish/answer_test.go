@@ -20,6 +20,14 @@ func TestAResourceHasTheMethodsOfItsAllowHeader(t *testing.T) {
 	}
 }
 
+func TestAMemberOfAnotherTypeIsNoText(t *testing.T) {
+	for text, want := range map[string]string{`{"a": "b"}`: "b", `{"a": null}`: "", `{"a": ["b"]}`: "", "{}": ""} {
+		o, err := (&Answer{Body: []byte(text)}).Object()
+		require.NoError(t, err)
+		require.Equal(t, want, o.Text("a"), text)
+	}
+}
+
 func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
 	const system, noRoot = "/redfish/v1/Systems/1", "there is no Redfish service root: "
 	of := func(kind string) http.Header { return http.Header{"Content-Type": {kind}} }

@@ -43,8 +43,8 @@ func (c *Client) findSystem(ctx context.Context) (path string, err error) {
 func (c *Client) findHost(ctx context.Context, members []string) (string, error) {
 	var hosts []string
 	for _, member := range members {
-		system, a, err := c.Get(ctx, member)
-		if a == nil || c.refused {
+		system, _, err := c.Optional(ctx, member)
+		if err != nil {
 			return "", err
 		}
 		var boot struct {
@@ -83,8 +83,7 @@ func (c *Client) findByName(ctx context.Context, members []string) (path string,
 			passed = err
 			continue
 		}
-		var name string
-		if system.Get("Name", &name) == nil && name == c.config.SystemName {
+		if system.Text("Name") == c.config.SystemName {
 			return member, nil
 		}
 	}
