@@ -47,7 +47,8 @@ type connection interface {
 	scrubber() *failure.Scrubber
 }
 
-// callValues are what the operations of a call find in its context.
+// callValues are what the operations of a call find in its context, and not in their connection: a call has them before
+// it has one, may open one of each protocol, and closes connections of other calls within its own grace time.
 type callValues struct {
 	log        *slog.Logger    // Config.Log
 	redfishEnd time.Time       // when the part over Redfish ends, if that is before the call's end; zero otherwise

@@ -14,6 +14,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
+// registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
+// attributes. It replaces Config.MaxAnswerBytes if that is less.
+const registryBytes = 8 << 20
+
 // registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one it returns no
 // entries. These match, in this order:
 //
@@ -73,8 +77,7 @@ func (r *reader) registryFile(at string) (file registryFile, ok bool) {
 	if err != nil {
 		return file, false
 	}
-	file.from = a.Request.Path
-	_, _ = found.Get("Id", &file.id), found.Get("Registry", &file.registry) // one of a wrong type names no registry
+	file.from, file.id, file.registry = a.Request.Path, found.Text("Id"), found.Text("Registry")
 	var locations []struct{ Language, Uri string }
 	if found.Get("Location", &locations) != nil {
 		return file, false
