@@ -53,6 +53,9 @@ func (r *redfishConnection) begin() {
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
 
+// ended reports whether no request should follow: the BMC has stopped answering or refuses the credentials.
+func (r *redfishConnection) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
+
 func (r *redfishConnection) temporary() bool { return r.client.NoFreeSession() }
 
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }

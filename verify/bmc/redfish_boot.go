@@ -137,7 +137,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 		if err == nil || errors.Is(err, ErrBootMode) {
 			return enabled == continuous, err
 		}
-		if r.client.Lost() != nil || r.client.Refused() {
+		if r.ended() {
 			break
 		}
 	}
@@ -279,7 +279,7 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	now, _ := other.boot() // of another type, it has another value
 	there, refused := r.patchBoot(ctx, other, q.elsewhere(now))
 	switch {
-	case r.client.Lost() != nil || r.client.Refused():
+	case r.ended():
 		return there, refused
 	case refused != nil:
 		both := failure.Of(refused)

@@ -139,9 +139,6 @@ func (r *reader) forget(n int) {
 // err returns all errors that were noted.
 func (r *reader) err() error { return errors.Join(r.errs...) }
 
-// ended reports whether the BMC has stopped answering or refuses the credentials.
-func (r *reader) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
-
 // read reads a resource into a value of gofish, and notes a failure.
 func (r *reader) read(path string, into json.Unmarshaler) (found resource, ok bool) {
 	if r.ended() {

@@ -146,7 +146,7 @@ func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, er
 		}
 		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted, lasting: c.lasting}
 		if attempt >= f.attempts() || c.budget.spent() || !retry.Wait(ctx, c.config.Pause, attempt, err) {
-			c.lasting = c.lasting || attempt > 1 && f.isServerError()
+			c.lasting = c.lasting || f.isServerError()
 			return a, err
 		}
 	}
