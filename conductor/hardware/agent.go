@@ -54,7 +54,7 @@ func (t *Type) BootAgent(ctx context.Context, task *conductor.Task) error {
 	if err != nil {
 		return err
 	}
-	return bootAgent(ctx, Task{task, node.Chosen})
+	return bootAgent(ctx, Task{task, node.Chosen, node.config})
 }
 
 func bootAgent(ctx context.Context, t Task) error {
@@ -80,7 +80,7 @@ func (t *Type) withoutImage(task *conductor.Task, f func(Task) error) error {
 	if err := t.config.withdraw(node, imageSuffix); err != nil {
 		return err
 	}
-	return f(Task{task, node.Chosen})
+	return f(Task{task, node.Chosen, node.config})
 }
 
 // BuildConfigDrive implements [conductor.ConfigDriveBuilder].

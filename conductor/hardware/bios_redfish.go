@@ -39,10 +39,10 @@ func (b biosSettings) Steps(n Node, work states.Work) []conductor.Step {
 		return nil
 	}
 	return []conductor.Step{
-		{Step: "apply_configuration", NoRamdisk: true, Run: n.Chosen.Run(b.apply), ArgsInfo: map[string]conductor.StepArgument{
+		{Step: "apply_configuration", NoRamdisk: true, Run: n.Run(b.apply), ArgsInfo: map[string]conductor.StepArgument{
 			"settings": {Description: "A list of BIOS settings to be applied", Required: true},
 		}},
-		{Step: "factory_reset", NoRamdisk: true, Run: n.Chosen.Run(b.reset)},
+		{Step: "factory_reset", NoRamdisk: true, Run: n.Run(b.reset)},
 	}
 }
 

@@ -25,10 +25,11 @@ func bootDisk(ctx context.Context, t Task) error {
 	if n.ProvisionState != states.WorkDeploy.Working() || !losesBootEntries(n.Node) {
 		return bootFrom(ctx, t, "disk", true)
 	}
-	if deviceOnce(n.Node) == "" {
+	by, ok := t.Chosen.Management.(BootDeviceRestorer)
+	if !ok {
 		return nil
 	}
-	return t.Update(ctx, func(n *conductor.Node) error { delete(n.DriverInternalInfo, onceKey); return nil })
+	return changeInternal(ctx, t, func(n *conductor.Node) error { by.ForgetBootDevice(n); return nil })
 }
 
 // secureBoot enables or disables secure boot if the node's instance has the capability secure_boot. It sets the boot

@@ -43,7 +43,7 @@ func (scriptBoot) Properties() map[string]string {
 	}
 }
 
-func (scriptBoot) Serves(n Node) bool { return n.Chosen.config.Images != nil }
+func (scriptBoot) Serves(n Node) bool { return n.config.Images != nil }
 
 func (b scriptBoot) Validate(n Node) error {
 	if err := b.networkBoot.Validate(n); err != nil {
@@ -69,14 +69,14 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 		return m, err
 	}
 	named := m.kernel != "" || m.ramdisk != ""
-	if m = n.Chosen.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
+	if m = n.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
 		return medium{}, nil
 	}
 	err = m.requireFiles("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration")
 	if err != nil {
 		return m, err
 	}
-	if n.Chosen.config.APIURL == "" {
+	if n.config.APIURL == "" {
 		return m, unsupported(n, "driver_info", m.prefix+"kernel",
 			"the URL at which agents reach the API is not configured, which the agent's kernel parameters contain")
 	}
@@ -111,7 +111,7 @@ func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
 // check refuses a kernel and a ramdisk that cannot be served, and kernel parameters that a script cannot express.
 func (b scriptBoot) check(n Node, m medium) error {
 	for _, source := range []struct{ key, url string }{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
-		if err := n.Chosen.config.Images.CheckSource(source.url); err != nil {
+		if err := n.config.Images.CheckSource(source.url); err != nil {
 			return unsupported(n, m.field(), m.prefix+source.key, err.Error())
 		}
 	}
@@ -127,7 +127,7 @@ func (b scriptBoot) PrepareRamdisk(ctx context.Context, t Task, parameters map[s
 		return err
 	}
 	if m.kernel != "" {
-		own := map[string]string{"ipa-api-url": t.Chosen.config.APIURL}
+		own := map[string]string{"ipa-api-url": t.config.APIURL}
 		maps.Copy(own, parameters)
 		if err := b.publish(ctx, t, m, own); err != nil {
 			return err
@@ -137,11 +137,11 @@ func (b scriptBoot) PrepareRamdisk(ctx context.Context, t Task, parameters map[s
 }
 
 func (scriptBoot) CleanUpRamdisk(_ context.Context, t Task) error {
-	return t.Chosen.config.withdraw(t.Node(), "")
+	return t.config.withdraw(t.Node(), "")
 }
 
 func (b scriptBoot) PrepareInstance(ctx context.Context, t Task) error {
-	if err := t.Chosen.config.withdraw(t.Node(), ""); err != nil {
+	if err := t.config.withdraw(t.Node(), ""); err != nil {
 		return err
 	}
 	if t.Chosen.Deploy.BootsRamdisk() {
@@ -159,7 +159,7 @@ func (b scriptBoot) PrepareInstance(ctx context.Context, t Task) error {
 }
 
 func (b scriptBoot) CleanUpInstance(ctx context.Context, t Task) error {
-	if err := t.Chosen.config.withdraw(t.Node(), ""); err != nil {
+	if err := t.config.withdraw(t.Node(), ""); err != nil {
 		return err
 	}
 	return b.networkBoot.CleanUpInstance(ctx, t)
@@ -176,7 +176,7 @@ func (b scriptBoot) NeedsPort(n Node) bool {
 
 // publish publishes the kernel and the ramdisk, and the script that loads them, or boots an ISO image at its URL.
 func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters map[string]string) error {
-	n, server := t.Node(), t.Chosen.config.Images
+	n, server := t.Node(), t.config.Images
 	ports, err := t.Ports(ctx)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (b mediaBoot) PrepareRamdisk(ctx context.Context, t Task, parameters map[st
 	if err != nil {
 		return err
 	}
-	own := map[string]string{"ipa-api-url": t.Chosen.config.APIURL, "boot_method": "vmedia"}
+	own := map[string]string{"ipa-api-url": t.config.APIURL, "boot_method": "vmedia"}
 	if m.iso != "" {
 		err = t.ForgetAgent(ctx) // also a token that was made for another image
 	} else {
@@ -151,7 +151,8 @@ const mediaPoll = time.Second
 // answer before they load an image. An image may be inserted although a BMC that answers ejects no other one.
 func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 	kept := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
-	if kept != nil && (ctx.Err() != nil || !errors.Is(kept, verify.Unsupported) && !errors.Is(kept, verify.Protocol)) {
+	isKept := func(reason error) bool { return errors.Is(kept, reason) }
+	if kept != nil && (ctx.Err() != nil || !slices.ContainsFunc([]error{ErrMediaKept, verify.Unsupported, verify.Protocol}, isKept)) {
 		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
@@ -160,7 +161,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 		}
 		return errors.Join(err, kept)
 	}
-	within, cancel := context.WithTimeout(ctx, n.Chosen.config.MediaTimeout)
+	within, cancel := context.WithTimeout(ctx, n.config.MediaTimeout)
 	defer cancel()
 	var unread error // the last error of the BMC, and not of a read that the end of the time has ended
 	for {
@@ -177,7 +178,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 			return err
 		case within.Err() != nil:
 			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later
-			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), unread)
+			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.config.MediaTimeout), unread)
 		}
 		sleep.For(within, mediaPoll)
 	}
@@ -199,12 +200,12 @@ func (b mediaBoot) eject(ctx context.Context, n Node) error {
 	err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
 	switch {
 	case err == nil:
-	case ctx.Err() != nil, !errors.Is(err, bmc.ErrKept):
+	case ctx.Err() != nil, !errors.Is(err, ErrMediaKept):
 		return err
 	default:
-		n.Chosen.config.Log.WarnContext(ctx, "a BMC does not eject the image from which its machine has booted", "node", n.UUID, "error", err)
+		n.config.Log.WarnContext(ctx, "a BMC does not eject the image from which its machine has booted", "node", n.UUID, "error", err)
 	}
-	return n.Chosen.config.withdraw(n, "")
+	return n.config.withdraw(n, "")
 }
 
 // UsesMedia reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent

@@ -5,6 +5,7 @@ package hardware_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -41,17 +42,41 @@ func (noting) SetBootDevice(ctx context.Context, n *conductor.Node, device strin
 	return errors.Join(conductor.Permit(ctx), errors.New("the BMC hangs up"))
 }
 
-func TestAnErrorOfABootDeviceEndsTheWorkAlsoIfTheInterfaceHasNotedIt(t *testing.T) {
+// deployedBy returns a node after a deployment with a management interface.
+func deployedBy(t *testing.T, management hardware.Management) *conductor.Node {
 	made, err := hardware.New(hardware.Config{}, hardware.Interfaces{
 		Power:      []hardware.Power{switched{plug{"plug", new(error)}, new(atomic.Bool)}},
-		Management: []hardware.Management{noting{hardware.NoManagement()}},
+		Management: []hardware.Management{management},
 	})
 	require.NoError(t, err)
 	s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["plug"] = made })
 	n := s.node(testMachine{driver: "plug", info: map[string]any{"plug_address": "x"}},
 		func(n *conductor.Node) { n.ProvisionState = states.Available })
-	n = s.request(n, "active")
+	return s.request(n, "active")
+}
+
+func TestAnErrorOfABootDeviceEndsTheWorkAlsoIfTheInterfaceHasNotedIt(t *testing.T) {
+	n := deployedBy(t, noting{hardware.NoManagement()})
 	require.Equal(t, states.DeployFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "the BMC hangs up")
 	require.Equal(t, "pxe", n.DriverInternalInfo["noted"])
+}
+
+// modeKeeper is a management interface whose BMC changes the boot mode beside the boot device, and does not keep that.
+type modeKeeper struct{ hardware.Management }
+
+func (modeKeeper) SetBootDevice(ctx context.Context, _ *conductor.Node, _ string, _ bool) error {
+	return errors.Join(conductor.Permit(ctx), hardware.ErrBootMode)
+}
+
+func (modeKeeper) KeepBootMode(_ context.Context, n *conductor.Node, changed error) error {
+	n.DriverInternalInfo = map[string]any{"mode": "asked for"}
+	return fmt.Errorf("in vain: %w", changed)
+}
+
+func TestAManagementInterfaceKeepsTheBootModeOfAStep(t *testing.T) {
+	n := deployedBy(t, modeKeeper{hardware.NoManagement()})
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "in vain: ")
+	require.Equal(t, map[string]any{"mode": "asked for"}, n.DriverInternalInfo)
 }

@@ -121,9 +121,7 @@ func (i *Interfaces) names() map[string][]string {
 }
 
 // choose returns the interfaces that a node has chosen. An interface that the hardware type does not have is an error.
-func (i *Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
-	c := Chosen{config: config}
-	var unknown error
+func (i *Interfaces) choose(n *conductor.Node) (c Chosen, unknown error) {
 	for _, kind := range i.kinds(&c) {
 		if name := n.Interfaces[kind.Name()]; !kind.choose(name) && unknown == nil {
 			unknown = invalidf("Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.Name(), name, n.Driver)

@@ -78,7 +78,7 @@ func (d deployment) Validate(n Node) error {
 			n.UUID, key, d.name, n.Driver, reasons[key])
 	}
 	if d.image {
-		if err := n.Chosen.config.validateImage(n.Node); err != nil {
+		if err := n.config.validateImage(n.Node); err != nil {
 			return err
 		}
 	}
@@ -96,11 +96,11 @@ func (d deployment) Validate(n Node) error {
 func (d deployment) Steps(n Node, work states.Work) []conductor.Step {
 	switch {
 	case work == states.WorkAdopt:
-		return []conductor.Step{{Step: "take_over", Priority: 100, Run: n.Chosen.Run(d.takeOver)}}
+		return []conductor.Step{{Step: "take_over", Priority: 100, Run: n.Run(d.takeOver)}}
 	case work == states.WorkDelete:
-		return []conductor.Step{{Step: "tear_down", Priority: 100, Run: n.Chosen.Run(d.tearDown)}}
+		return []conductor.Step{{Step: "tear_down", Priority: 100, Run: n.Run(d.tearDown)}}
 	case work == states.WorkDeploy && d.ramdisk:
-		return []conductor.Step{{Step: "deploy", Priority: 100, Abortable: true, Run: n.Chosen.Run(d.bootInstance)}}
+		return []conductor.Step{{Step: "deploy", Priority: 100, Abortable: true, Run: n.Run(d.bootInstance)}}
 	default:
 		return nil
 	}

@@ -6,6 +6,16 @@ import (
 	"fmt"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+var (
+	// ErrBootMode is the error of a [Management] about a boot device that is set, beside which the BMC has changed the boot
+	// mode. It is [bmc.ErrBootMode].
+	ErrBootMode = bmc.ErrBootMode
+	// ErrMediaKept is the error of a [MediaManager] about an image that the BMC keeps in its slot, while nothing else has
+	// failed. It is [bmc.ErrKept].
+	ErrMediaKept = bmc.ErrKept
 )
 
 // invalidf returns the error of a record or an argument that is invalid.

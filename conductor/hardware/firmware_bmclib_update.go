@@ -46,7 +46,7 @@ func (b bmclibFirmware) Steps(n Node, work states.Work) []conductor.Step {
 		return nil
 	}
 	return []conductor.Step{{
-		Step: "update", NoRamdisk: true, Run: n.Chosen.Run(b.update),
+		Step: "update", NoRamdisk: true, Run: n.Run(b.update),
 		ArgsInfo: map[string]conductor.StepArgument{"settings": {Required: true, Description: "A list of the components to be updated, in " +
 			"their order: each has a component such as bios or bmc and the url of its firmware, and may have a checksum (MD5, SHA256 or " +
 			"SHA512) and a number of seconds to wait after its update."}},
@@ -101,7 +101,7 @@ func firmwareSettings(argument any) (settings []firmwareSetting, err error) {
 // of the work and the machine was switched, the agent boots again.
 func (b bmclibFirmware) update(ctx context.Context, t Task) error {
 	settings, err := firmwareSettings(t.Step().Args["settings"])
-	server := t.Chosen.config.Images
+	server := t.config.Images
 	if err == nil && server == nil {
 		err = errors.New("this service has no folder of images, into which firmware could be downloaded")
 	}

@@ -93,8 +93,8 @@ func (t *Type) node(n *conductor.Node) (Node, error) {
 	if err := t.made(); err != nil {
 		return Node{}, err
 	}
-	chosen, err := t.interfaces.choose(n, t.config)
-	return Node{n, chosen}, err
+	chosen, err := t.interfaces.choose(n)
+	return Node{n, chosen, t.config}, err
 }
 
 // Describe implements [conductor.Hardware].

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // lateMedia is a BMC that inserts no image, and whose reads take time and fail with an error, or at the end of their
@@ -51,7 +50,7 @@ func TestAnImageThatABMCMayHaveInsertedIsEjected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for kind, ejections := range map[verify.Kind]int{verify.Timeout: 2, verify.Protocol: 2, verify.Unreachable: 1, verify.Credentials: 1} {
 			m := &lateMedia{lost: kind}
-			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+			n := Node{Node: &conductor.Node{}, config: &Config{}}
 			require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), kind)
 			require.Len(t, m.calls, 1+ejections, "%v", kind)
 		}
@@ -65,7 +64,7 @@ func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T
 			verify.Cancelled: false, verify.TLS: false, verify.Credentials: false, verify.Locked: false,
 		} {
 			m := &lateMedia{kept: kind}
-			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+			n := Node{Node: &conductor.Node{}, config: &Config{}}
 			err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
 			require.Error(t, err)
 			require.Equal(t, tried, len(m.calls) > 1, "%v", kind)
@@ -74,10 +73,12 @@ func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T
 			}
 			require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind, "only an image that the BMC keeps fails no clean-up")
 		}
+		kept := &lateMedia{kept: ErrMediaKept, lost: errors.New("no image")} // by a media manager without package verify
+		require.ErrorContains(t, mediaBoot{"media", kept}.insert(t.Context(), Node{Node: &conductor.Node{}}, "http://h/a.iso"), "no image")
 		m := &lateMedia{kept: verify.Protocol}
 		ended, end := context.WithCancel(t.Context())
 		end()
-		require.ErrorIs(t, mediaBoot{"media", &lateMedia{kept: bmc.ErrKept}}.eject(ended, Node{Node: &conductor.Node{}}), bmc.ErrKept)
+		require.ErrorIs(t, mediaBoot{"media", &lateMedia{kept: ErrMediaKept}}.eject(ended, Node{Node: &conductor.Node{}}), ErrMediaKept)
 		require.ErrorIs(t, mediaBoot{"media", m}.insert(ended, Node{Node: &conductor.Node{}}, "http://h/a.iso"), verify.Protocol)
 		require.Equal(t, []string{"detach cdrom"}, m.calls)
 	})
@@ -96,7 +97,7 @@ func TestAnImageThatIsNotInsertedInTimeIsEjectedAndTheErrorIsTheBMCs(t *testing.
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &lateMedia{takes: test.takes, err: test.err}
-			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{MediaTimeout: time.Minute}}}
+			n := Node{Node: &conductor.Node{}, config: &Config{MediaTimeout: time.Minute}}
 			require.EqualError(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), test.want)
 			require.Equal(t, []string{"detach cdrom", "attach cdrom http://h/a.iso", "detach cdrom"}, m.calls)
 		})

@@ -29,8 +29,8 @@ func (b agentInspect) Steps(n Node, work states.Work) []conductor.Step {
 		return nil
 	}
 	return []conductor.Step{
-		{Step: "inspect_hardware", Priority: 100, Abortable: true, Run: n.Chosen.Run(b.start)},
-		{Step: "tear_down", Priority: 20, Run: n.Chosen.Run(b.end)},
+		{Step: "inspect_hardware", Priority: 100, Abortable: true, Run: n.Run(b.start)},
+		{Step: "tear_down", Priority: 20, Run: n.Run(b.end)},
 	}
 }
 
@@ -41,7 +41,7 @@ func (b agentInspect) Steps(n Node, work states.Work) []conductor.Step {
 // Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py, with its default [inspector]
 // pre_create_ports; Ironic 21.4.4 does so too, in inspector.py.
 func (agentInspect) start(ctx context.Context, t Task) error {
-	if by, ok := t.Chosen.Management.(MACReader); ok && !t.Chosen.config.SkipBMCPorts {
+	if by, ok := t.Chosen.Management.(MACReader); ok && !t.config.SkipBMCPorts {
 		macs, err := by.ReadMACs(ctx, t.Task.Node())
 		if err == nil {
 			err = t.AddPorts(ctx, macs)
@@ -50,7 +50,7 @@ func (agentInspect) start(ctx context.Context, t Task) error {
 			return err
 		}
 	}
-	parameters := map[string]string{"ipa-inspection-callback-url": t.Chosen.config.APIURL + "/v1/continue_inspection"}
+	parameters := map[string]string{"ipa-inspection-callback-url": t.config.APIURL + "/v1/continue_inspection"}
 	err := bootInto(ctx, t, func() error { return t.Chosen.Boot.PrepareRamdisk(ctx, t, parameters) })
 	if err != nil {
 		return err

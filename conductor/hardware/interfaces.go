@@ -22,7 +22,7 @@ import (
 //
 //   - a [Power] may be a [Verifier] and a [conductor.PowerLimiter];
 //   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a [MACReader], a
-//     [BootModeReader], a [BootDeviceRestorer] and a [conductor.HealthReader];
+//     [BootModeReader], a [BootDeviceRestorer], a [BootModeKeeper] and a [conductor.HealthReader];
 //   - a [Boot] may be a [PortNeeder] and a [MediaUser];
 //   - an inspect or a rescue interface may be an [AgentUser];
 //   - a BIOS interface may be a [BIOSReader], and a firmware interface a [FirmwareReader];
@@ -91,15 +91,25 @@ type BootModeSetter interface {
 type MediaManager interface {
 	VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error)
 	AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error
-	// DetachVirtualMedia ejects images. Its error matches [bmc.ErrKept] if a BMC keeps an image and nothing else has
-	// failed.
+	// DetachVirtualMedia ejects images. An error that matches [ErrMediaKept] fails no work by itself.
 	DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error
 }
 
 // BootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine whose BMC does not
-// keep it. A machine whose boot device cannot be set starts nevertheless.
+// keep it. Its SetBootDevice notes the device in driver_internal_info.
 type BootDeviceRestorer interface {
+	// RestoreBootDevice sets the device. The machine starts also if that fails.
 	RestoreBootDevice(ctx context.Context, n *conductor.Node)
+	// ForgetBootDevice removes the device from driver_internal_info: the machine shall boot by its own order.
+	ForgetBootDevice(n *conductor.Node)
+}
+
+// BootModeKeeper is a [Management] of BMCs that may change the boot mode beside the boot device: the error of
+// SetBootDevice then matches [ErrBootMode].
+type BootModeKeeper interface {
+	// KeepBootMode sets the node's boot mode again in a step, without a reboot. It returns the error of SetBootDevice if the
+	// mode remains another one, or is none of the node's.
+	KeepBootMode(ctx context.Context, n *conductor.Node, changed error) error
 }
 
 // VendorReader is a [Management] that reads who made a machine, as a [conductor.CacheReader] does.
@@ -208,26 +218,26 @@ type Chosen struct {
 	Rescue     Interface
 	Vendor     Interface
 	Firmware   Interface
-
-	config *Config
 }
 
 // Node is the record of a node and the interfaces that it has chosen. Do not change the record.
 type Node struct {
 	*conductor.Node
 	Chosen Chosen
+	config *Config // of the hardware type
 }
 
 // Task is work on a node and the interfaces that the node has chosen.
 type Task struct {
 	*conductor.Task
 	Chosen Chosen
+	config *Config // of the hardware type
 }
 
 // Node returns the node as of the task's last write.
-func (t Task) Node() Node { return Node{t.Task.Node(), t.Chosen} }
+func (t Task) Node() Node { return Node{t.Task.Node(), t.Chosen, t.config} }
 
 // Run returns the function of a [conductor.Step] that uses the chosen interfaces.
-func (c Chosen) Run(do func(ctx context.Context, t Task) error) func(context.Context, *conductor.Task) error {
-	return func(ctx context.Context, t *conductor.Task) error { return do(ctx, Task{t, c}) }
+func (n Node) Run(do func(ctx context.Context, t Task) error) func(context.Context, *conductor.Task) error {
+	return func(ctx context.Context, t *conductor.Task) error { return do(ctx, Task{t, n.Chosen, n.config}) }
 }

@@ -67,7 +67,11 @@ func setSecureBoot(ctx context.Context, n Node, enabled bool) error {
 
 // VirtualMedia implements [conductor.Management].
 func (t *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
-	err = t.media(ctx, n, readMedia, nil, func(by MediaManager) (err error) {
+	node, err := t.node(n)
+	if err != nil {
+		return nil, err
+	}
+	err = ifManagement(node, "get_virtual_media", func(by MediaManager) (err error) {
 		media, err = by.VirtualMedia(ctx, n)
 		return err
 	})
@@ -76,43 +80,34 @@ func (t *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []con
 
 // AttachVirtualMedia implements [conductor.Management].
 func (t *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return t.media(ctx, n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
+	return t.changeMedia(ctx, n, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
 }
 
 // DetachVirtualMedia implements [conductor.Management].
 func (t *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return t.media(ctx, n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
+	return t.changeMedia(ctx, n, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
 }
 
-// media calls f, a client's request about virtual media, with the management interface of a node. It refuses a change
-// of the slot from which the machine boots or runs.
-func (t *Type) media(ctx context.Context, n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
+// changeMedia calls f, a client's change of the virtual media for devices, with the management interface of a node. It
+// refuses a change of the slot from which the machine boots or runs.
+func (t *Type) changeMedia(ctx context.Context, n *conductor.Node, devices []string, f func(MediaManager) error) error {
 	node, err := t.node(n)
 	if err != nil {
 		return err
 	}
-	name := string(function)
-	if changed != nil {
-		name = "virtual media"
-	}
-	return ifManagement(node, name, func(by MediaManager) error {
-		boot, ok := node.Chosen.Boot.(MediaUser)
-		if ok && changed != nil && boot.UsesMedia(node) {
-			if err := changesCD(ctx, node, by, changed); err != nil {
+	return ifManagement(node, "virtual media", func(by MediaManager) error {
+		if boot, ok := node.Chosen.Boot.(MediaUser); ok && boot.UsesMedia(node) {
+			if err := checkCD(ctx, node, by, devices); err != nil {
 				return err
 			}
 		}
-		err := f(by)
-		if m, ok := by.(mediaExplainer); ok && !errors.Is(err, verify.Unsupported) {
-			return m.explainMedia(n, function, err)
-		}
-		return err
+		return f(by)
 	})
 }
 
-// changesCD returns an error if a change of devices would change the machine's CD: slots may take media of several
+// checkCD returns an error if a change of devices would change the machine's CD: slots may take media of several
 // kinds, and a slot without kinds takes all.
-func changesCD(ctx context.Context, n Node, by MediaManager, devices []string) error {
+func checkCD(ctx context.Context, n Node, by MediaManager, devices []string) error {
 	changed := slices.Contains(devices, "cdrom")
 	if !changed {
 		slots, err := by.VirtualMedia(ctx, n.Node)
@@ -128,17 +123,3 @@ func changesCD(ctx context.Context, n Node, by MediaManager, devices []string) e
 	}
 	return nil
 }
-
-// mediaExplainer is a [MediaManager] with a text for a failure of a client's request.
-type mediaExplainer interface {
-	explainMedia(n *conductor.Node, function mediaFunction, err error) error
-}
-
-// mediaFunction is a client's request about virtual media.
-type mediaFunction string
-
-const (
-	readMedia   mediaFunction = "get_virtual_media"
-	attachMedia mediaFunction = "attach"
-	detachMedia mediaFunction = "detach"
-)

@@ -41,22 +41,30 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 	if err != nil {
 		return err
 	}
-	kept := true
-	if persistent {
-		kept, err = d.KeepBootDevice(ctx, n.UUID, device)
-	} else {
-		err = d.SetBootDevice(ctx, n.UUID, device, false)
+	b.ForgetBootDevice(n)
+	if !persistent {
+		return d.SetBootDevice(ctx, n.UUID, device, false)
 	}
-	internal := maps.Clone(n.DriverInternalInfo)
-	delete(internal, onceKey)
-	if !kept && (err == nil || errors.Is(err, bmc.ErrBootMode)) { // which is about the boot mode beside a device that is set
-		if internal == nil {
-			internal = map[string]any{}
+	kept, err := d.KeepBootDevice(ctx, n.UUID, device)
+	if !kept && (err == nil || errors.Is(err, ErrBootMode)) { // which is about the boot mode beside a device that is set
+		if n.DriverInternalInfo == nil {
+			n.DriverInternalInfo = map[string]any{}
 		}
-		internal[onceKey] = device
+		n.DriverInternalInfo[onceKey] = device
 	}
-	n.DriverInternalInfo = internal
 	return err
+}
+
+// onceKey is the key of driver_internal_info with the boot device that is set again before each start, since the BMC
+// keeps none.
+//
+// Source: restore_boot_device in ironic/drivers/modules/redfish/management.py.
+const onceKey = "redfish_boot_device"
+
+// ForgetBootDevice implements [BootDeviceRestorer]. The record may share its map with others.
+func (bmcManagement) ForgetBootDevice(n *conductor.Node) {
+	n.DriverInternalInfo = maps.Clone(n.DriverInternalInfo)
+	delete(n.DriverInternalInfo, onceKey)
 }
 
 func (b *bmcs) checkDevice(device string) error {

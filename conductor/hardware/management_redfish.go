@@ -47,12 +47,12 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }
 
-// keepBootMode implements bootModeKeeper for machines of Supermicro, some of which change the boot mode beside the boot
+// KeepBootMode implements [BootModeKeeper] for machines of Supermicro, some of which change the boot mode beside the boot
 // device even if the request has one.
 //
 // Source: set_boot_device in ironic/drivers/modules/redfish/management.py, and sync_boot_mode in
 // ironic/drivers/modules/boot_mode_utils.py.
-func (b redfishManagement) keepBootMode(ctx context.Context, n *conductor.Node, changed error) error {
+func (b redfishManagement) KeepBootMode(ctx context.Context, n *conductor.Node, changed error) error {
 	vendor, _ := n.Properties["vendor"].(string)
 	mode := n.WantedBootMode()
 	if mode == "" || !strings.EqualFold(vendor, "supermicro") {
@@ -74,7 +74,7 @@ func (b redfishManagement) keepBootMode(ctx context.Context, n *conductor.Node, 
 // RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
 // order, and the log says so, as in Ironic.
 func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
-	device := deviceOnce(n)
+	device, _ := n.DriverInternalInfo[onceKey].(string)
 	if device == "" {
 		return
 	}
@@ -117,25 +117,19 @@ func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) 
 	for _, s := range slots {
 		media = append(media, conductor.VirtualMedia(s))
 	}
-	return media, err
+	return media, redfishErrorIfSupported(n, "Failed to read the virtual media of node NODE: ", err)
 }
 
 // AttachVirtualMedia implements [MediaManager].
 func (b redfishManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return b.do(n, func(d *bmc.Driver) error { return d.InsertMedia(ctx, n.UUID, device, image) })
+	err := b.do(n, func(d *bmc.Driver) error { return d.InsertMedia(ctx, n.UUID, device, image) })
+	return redfishErrorIfSupported(n, "Failed to insert virtual media of node NODE: ", err)
 }
 
 // DetachVirtualMedia implements [MediaManager].
 func (b redfishManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return b.do(n, func(d *bmc.Driver) error { return d.EjectMedia(ctx, n.UUID, devices...) })
-}
-
-func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction, err error) error {
-	return redfishError(n, map[mediaFunction]string{
-		readMedia:   "Failed to read the virtual media of node NODE: ",
-		attachMedia: "Failed to insert virtual media of node NODE: ",
-		detachMedia: "Failed to eject virtual media of node NODE: ",
-	}[function], err)
+	err := b.do(n, func(d *bmc.Driver) error { return d.EjectMedia(ctx, n.UUID, devices...) })
+	return redfishErrorIfSupported(n, "Failed to eject virtual media of node NODE: ", err)
 }
 
 // ReadMACs implements [MACReader].

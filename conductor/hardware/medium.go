@@ -55,12 +55,12 @@ func (b mediaBoot) agentMedium(n Node) (medium, error) {
 	if m.iso != "" {
 		return medium{iso: m.iso}, b.checkISO(n, "driver_info", m.prefix+"iso", m.iso)
 	}
-	m = n.Chosen.config.agentDefaults(n, m)
+	m = n.config.agentDefaults(n, m)
 	if err := m.requireFiles("Error validating Redfish virtual media. Some parameters were missing in node's driver_info"); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
-	if n.Chosen.config.APIURL == "" {
+	m.bootloader = cmp.Or(m.bootloader, n.config.bootFiles(n).Bootloader)
+	if n.config.APIURL == "" {
 		return m, unsupported(n, "driver_info", m.prefix+"kernel",
 			"the URL at which agents reach the API is not configured, which the agent's image contains")
 	}
@@ -80,7 +80,7 @@ func agentFiles(n Node, media bool) (m medium, err error) {
 		if err := i.texts(keys); err != nil || m.iso != "" {
 			return m, err
 		}
-		if err := n.Chosen.config.checkWhole(n, m); err != nil {
+		if err := n.config.checkWhole(n, m); err != nil {
 			return m, err
 		}
 		if m.kernel != "" && m.ramdisk != "" {
@@ -192,7 +192,7 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	if m.bootloader, err = (info{n.Node}).text("bootloader"); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
+	m.bootloader = cmp.Or(m.bootloader, n.config.bootFiles(n).Bootloader)
 	return m, b.checkBuild(n, m)
 }
 
@@ -225,10 +225,10 @@ func (b mediaBoot) checkISO(n Node, field, key, iso string) error {
 	if loadable(iso) {
 		return nil
 	}
-	if n.Chosen.config.Images == nil {
+	if n.config.Images == nil {
 		return unsupported(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served")
 	}
-	if err := n.Chosen.config.Images.CheckSource(iso); err != nil {
+	if err := n.config.Images.CheckSource(iso); err != nil {
 		return unsupported(n, field, key, err.Error())
 	}
 	return nil
@@ -243,7 +243,7 @@ func loadable(image string) bool {
 // checkBuild refuses a medium of which no image can be built.
 func (b mediaBoot) checkBuild(n Node, m medium) error {
 	field, kernel := m.field(), m.prefix+"kernel"
-	if n.Chosen.config.Images == nil {
+	if n.config.Images == nil {
 		return unsupported(n, field, kernel, "no images are built and served")
 	}
 	for _, source := range []struct{ field, key, url string }{
@@ -251,7 +251,7 @@ func (b mediaBoot) checkBuild(n Node, m medium) error {
 		{field, m.prefix + "ramdisk", m.ramdisk},
 		{"driver_info", "bootloader", m.bootloader},
 	} {
-		if err := n.Chosen.config.Images.CheckSource(source.url); source.url != "" && err != nil {
+		if err := n.config.Images.CheckSource(source.url); source.url != "" && err != nil {
 			return unsupported(n, source.field, source.key, err.Error())
 		}
 	}
@@ -280,10 +280,10 @@ func withParameters(line string, parameters map[string]string) string {
 // isolinux returns the URLs of the boot loader for BIOS machines, empty where the operator has not put it into the
 // folder of images.
 func (mediaBoot) isolinux(n Node) (isolinux, ldlinux string) {
-	if source, ok := n.Chosen.config.Images.File("isolinux.bin"); ok {
+	if source, ok := n.config.Images.File("isolinux.bin"); ok {
 		isolinux = source
 	}
-	if source, ok := n.Chosen.config.Images.File("ldlinux.c32"); ok {
+	if source, ok := n.config.Images.File("ldlinux.c32"); ok {
 		ldlinux = source
 	}
 	return isolinux, ldlinux
@@ -297,7 +297,7 @@ func (b mediaBoot) provide(ctx context.Context, n Node, m medium, parameters map
 	if loadable(m.iso) {
 		return m.iso, nil
 	}
-	server := n.Chosen.config.Images
+	server := n.config.Images
 	if m.iso != "" {
 		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return server.DownloadImage(ctx, m.iso, f) })
 	}

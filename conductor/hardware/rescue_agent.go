@@ -22,9 +22,9 @@ func (agentRescue) Validate(n Node) error            { return n.Chosen.Boot.Vali
 func (b agentRescue) Steps(n Node, work states.Work) []conductor.Step {
 	switch work {
 	case states.WorkRescue:
-		return []conductor.Step{{Step: "rescue", Priority: 100, Run: n.Chosen.Run(b.rescue)}}
+		return []conductor.Step{{Step: "rescue", Priority: 100, Run: n.Run(b.rescue)}}
 	case states.WorkUnrescue:
-		return []conductor.Step{{Step: "unrescue", Priority: 100, Run: n.Chosen.Run(b.unrescue)}}
+		return []conductor.Step{{Step: "unrescue", Priority: 100, Run: n.Run(b.unrescue)}}
 	default:
 		return nil
 	}

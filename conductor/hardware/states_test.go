@@ -32,7 +32,7 @@ func TestEveryStateHasAnEntry(t *testing.T) {
 		}
 		boots := stable[s] || failed[w] && s == w.Failed()
 		require.Equal(t, boots, bootsInstance.Has(s), s)
-		n := Node{&conductor.Node{ProvisionState: s}, Chosen{Deploy: Ramdisk()}}
+		n := Node{Node: &conductor.Node{ProvisionState: s}, Chosen: Chosen{Deploy: Ramdisk()}}
 		require.Equal(t, boots || w.InProgress().Has(s), mediaBoot{}.UsesMedia(n), s)
 		n.Chosen.Deploy = Direct()
 		require.Equal(t, w.InProgress().Has(s), mediaBoot{}.UsesMedia(n), s)
