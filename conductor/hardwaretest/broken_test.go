@@ -119,6 +119,25 @@ func TestABrokenPromiseIsReported(t *testing.T) {
 		}
 	}
 	refusal := &conductor.Error{Reason: conductor.Invalid, Text: "no"}
+	// A node without its B1 has an invalid management interface, which sets a boot device by set.
+	invalidManagement := func(set func(*conductor.Node) error) func(b *broken, f *conductor.Fake) {
+		return func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				all := f.Validate(n)
+				if n.DriverInfo["B1"] != "a" {
+					all["management"] = refusal
+				}
+				return all
+			}
+			b.boot = func(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+				if n.DriverInfo["B1"] != "a" {
+					return set(n)
+				}
+				n.DriverInternalInfo = map[string]any{"boot_device": device}
+				return f.SetBootDevice(ctx, n, device, persistent)
+			}
+		}
+	}
 	for text, set := range map[string]func(*broken, *conductor.Fake){
 		"there is no interface of the kind power": without("power"),
 		"there is no interface of the kind boot":  without("boot"),
@@ -181,6 +200,17 @@ func TestABrokenPromiseIsReported(t *testing.T) {
 				}
 				return f.PowerState(ctx, n)
 			}
+		},
+		"the boot device was set": invalidManagement(func(*conductor.Node) error { return nil }),
+		"a boot device changes the record": invalidManagement(func(n *conductor.Node) error {
+			n.DriverInternalInfo = nil
+			return refusal
+		}),
+		"a boot device sent 1 requests": func(b *broken, f *conductor.Fake) {
+			invalidManagement(func(n *conductor.Node) error {
+				_, _ = f.PowerState(context.Background(), n)
+				return refusal
+			})(b, f)
 		},
 		"it panicked: no B1": func(b *broken, f *conductor.Fake) {
 			b.validate = func(n *conductor.Node) map[string]error {

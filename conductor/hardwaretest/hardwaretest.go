@@ -114,7 +114,7 @@ type operation struct {
 }
 
 // operations returns the calls that reach the machine. They leave it on.
-func (t *tester) operations() []operation {
+func (t *tester) operations(ctx context.Context) []operation {
 	power := func(power states.Power) operation {
 		return operation{name: "SetPower " + power.String(), call: func(ctx context.Context) error {
 			return t.Hardware.SetPower(ctx, t.node.Clone(), power)
@@ -126,7 +126,7 @@ func (t *tester) operations() []operation {
 		power(states.PowerOff), power(states.PowerOn),
 	}
 	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
-		devices, err := by.BootDevices(context.Background(), t.node.Clone())
+		devices, err := by.BootDevices(ctx, t.node.Clone())
 		if err == nil && len(devices) > 0 {
 			all = append(all, operation{name: "SetBootDevice " + devices[0], needsNoMachine: true, call: func(ctx context.Context) error {
 				err := by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
@@ -142,8 +142,8 @@ func (t *tester) operations() []operation {
 
 // guarded returns the operations, and other methods that send a change or a log-in: the methods of
 // [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
-func (t *tester) guarded() []operation {
-	all := t.operations()
+func (t *tester) guarded(ctx context.Context) []operation {
+	all := t.operations(ctx)
 	add := func(name string, call func(context.Context, *conductor.Node) error) {
 		all = append(all, operation{name: name, call: func(ctx context.Context) error { return call(ctx, t.node.Clone()) }})
 	}

@@ -128,7 +128,7 @@ func (t *tester) checkBootDevices(ctx context.Context) {
 
 // checkFence calls each method that needs permissions without any.
 func (t *tester) checkFence(ctx context.Context) {
-	for _, o := range t.guarded() {
+	for _, o := range t.guarded(ctx) {
 		before := t.Changes()
 		fenced, _ := permitting(ctx, 0)
 		err := o.call(fenced)
@@ -144,7 +144,7 @@ const mostPermissions = 100
 
 // checkEachRequest takes the permission away after each request of an operation.
 func (t *tester) checkEachRequest(ctx context.Context) {
-	for _, o := range t.operations() {
+	for _, o := range t.operations(ctx) {
 		for count := 0; ; count++ {
 			if count > mostPermissions {
 				try.Failf("%s asks for more than %d permissions", o.name, mostPermissions)
@@ -186,7 +186,7 @@ func (t *tester) checkConcurrent(ctx context.Context) {
 func (t *tester) checkContext(ctx context.Context) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, o := range t.guarded() {
+	for _, o := range t.guarded(ctx) {
 		before := t.Changes()
 		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { _ = o.call(ctx); return struct{}{}, nil })
 		if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
@@ -204,7 +204,7 @@ func (t *tester) checkBroken(ctx context.Context) {
 		return
 	}
 	t.Break()
-	for _, o := range t.operations() {
+	for _, o := range t.operations(ctx) {
 		bounded, cancel := context.WithTimeout(ctx, grace)
 		err := o.call(bounded)
 		cancel()

@@ -81,13 +81,17 @@ var strangeValues = []any{nil, "", "\x00", "a b", 7, -1.5, true, []any{"a"}, map
 func (t *tester) checkInvalid(ctx context.Context) {
 	keys := map[string]string{}
 	maps.Copy(keys, t.Hardware.Describe().Properties)
+	recorded := t.node.Clone()
+	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
+		_ = by.SetBootDevice(ctx, recorded, "pxe", true) // another promise is about its error
+	}
 	for key := range t.node.DriverInfo {
 		keys[key] = ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		for _, value := range strangeValues {
 			n := t.node.Clone()
-			n.DriverInfo = map[string]any{key: value}
+			n.DriverInfo, n.DriverInternalInfo = map[string]any{key: value}, maps.Clone(recorded.DriverInternalInfo)
 			for other, given := range t.node.DriverInfo {
 				if other != key {
 					n.DriverInfo[other] = given
@@ -109,10 +113,23 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 		}
 	}
 	t.checkSecrets(problems)
+	before := t.Changes()
+	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok && problems["management"] != nil {
+		recorded := n.Clone()
+		err := by.SetBootDevice(ctx, n, "pxe", false)
+		switch sent := t.Changes() - before; {
+		case err == nil:
+			try.Failf("the management interface is invalid, and the boot device was set")
+		case sent != 0:
+			try.Failf("the management interface is invalid, and a boot device sent %d requests", sent)
+		case !reflect.DeepEqual(n, recorded):
+			try.Failf("the management interface is invalid, and a boot device changes the record")
+		}
+		t.checkSecrets(map[string]error{"SetBootDevice": err})
+	}
 	if problems["power"] == nil {
 		return
 	}
-	before := t.Changes()
 	_, err := t.Hardware.PowerState(ctx, n)
 	if err == nil {
 		try.Failf("the power interface is invalid, and the power state was read")
