@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// ErrBootMode is the error of a [Management] about a boot device that is set, beside which the BMC has changed the boot
-	// mode. It is [bmc.ErrBootMode].
+	// ErrBootMode is the error of a [Management] about a boot device that is set, while the BMC has changed the boot mode.
+	// It is [bmc.ErrBootMode].
 	ErrBootMode = bmc.ErrBootMode
 	// ErrMediaKept is the error of a [MediaManager] about an image that the BMC keeps in its slot, while nothing else has
 	// failed. It is [bmc.ErrKept].

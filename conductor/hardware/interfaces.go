@@ -107,8 +107,8 @@ type BootDeviceRestorer interface {
 // BootModeKeeper is a [Management] of BMCs that may change the boot mode beside the boot device: the error of
 // SetBootDevice then matches [ErrBootMode].
 type BootModeKeeper interface {
-	// KeepBootMode sets the node's boot mode again in a step, without a reboot. It returns the error of SetBootDevice if the
-	// mode remains another one, or is none of the node's.
+	// KeepBootMode sets the node's boot mode again in a step, without a reboot. It returns the error of SetBootDevice if
+	// the mode remains another one, or is none of the node's.
 	KeepBootMode(ctx context.Context, n *conductor.Node, changed error) error
 }
 

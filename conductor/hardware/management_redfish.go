@@ -47,8 +47,8 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }
 
-// KeepBootMode implements [BootModeKeeper] for machines of Supermicro, some of which change the boot mode beside the boot
-// device even if the request has one.
+// KeepBootMode implements [BootModeKeeper] for machines of Supermicro, some of which change the boot mode beside the
+// boot device even if the request has one.
 //
 // Source: set_boot_device in ironic/drivers/modules/redfish/management.py, and sync_boot_mode in
 // ironic/drivers/modules/boot_mode_utils.py.
