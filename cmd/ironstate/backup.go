@@ -29,10 +29,11 @@ func (b *backupFlags) define(flags *flag.FlagSet) {
 }
 
 func (b *backupFlags) check(o *options) error {
+	_, possible := o.chosen().(backupKind)
 	switch {
 	case b.to != "" && b.from != "":
 		return program.Usagef("-backup and -restore exclude each other")
-	case b.to != "" && o.data == "" && o.cluster.endpoints == "":
+	case b.to != "" && !possible:
 		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
 	case b.from != "" && o.data == "":
 		return program.Usagef("-restore needs -data: restore another etcd cluster with etcdutl")
@@ -42,14 +43,15 @@ func (b *backupFlags) check(o *options) error {
 
 // run saves or restores the nodes.
 func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
+	kind := o.chosen().(backupKind) // see check
 	if b.from != "" {
-		if err := restoreStore(ctx, o, b.from, log); err != nil {
+		if err := kind.restore(ctx, o.storeSettings, b.from, log); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
 		return nil
 	}
-	size, err := createFile(b.to, func(w io.Writer) error { return writeBackup(ctx, o, w, log) })
+	size, err := createFile(b.to, func(w io.Writer) error { return kind.backup(ctx, o.storeSettings, w, log) })
 	if err != nil {
 		return fmt.Errorf("-backup: %w", err)
 	}
@@ -118,24 +120,6 @@ func ignoring(expected, err error) error {
 		return nil
 	}
 	return err
-}
-
-// writeBackup writes a backup of the store. If another process has the folder open, writeBackup requests the
-// backup from that process.
-func writeBackup(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
-	if o.cluster.endpoints == "" {
-		if err := hasStore(o.data); err != nil {
-			return err
-		}
-	}
-	store, err := openStore(ctx, o, log)
-	switch {
-	case errors.Is(err, errInUse):
-		return requestBackup(ctx, o.data, w)
-	case err != nil:
-		return err
-	}
-	return errors.Join(store.backup(ctx, w), store.close())
 }
 
 // socket returns the path of the socket at which a process provides backups of its folder. The

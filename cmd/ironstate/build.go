@@ -4,103 +4,115 @@ package main
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"slices"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/conductor/hardware/images"
 )
 
-// resources are the functions that close what the service has opened, in the order in which it was opened.
-type resources []func() error
-
-func (r *resources) add(end func() error) { *r = append(*r, end) }
-
-// close closes all, the last first.
-func (r *resources) close() error {
-	var errs []error
-	for _, end := range slices.Backward(*r) {
-		errs = append(errs, end())
+// open opens the parts of the service, each of which uses earlier ones alone. The servers are the first: they answer
+// /healthz and /readyz while the store is being opened. The caller closes the service, also after an error.
+func (s *service) open(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{
+		s.openServers, s.openStore, s.openImages, s.openHardware, s.openTracing, s.newConductor, s.newHandlers,
+	} {
+		if err := part(ctx); err != nil {
+			return err
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// build returns the service and its handlers. Whatever it opens is added to opened, so that the caller can close it
-// after an error, too. shown is nil without a terminal.
-func build(
-	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,
-) (s *service, open *started, err error) {
-	quietly := func(end func()) { opened.add(func() error { end(); return nil }) }
-	servers, err := openServers(o, log)
-	if err != nil {
-		return nil, nil, err
+// onClose has end called when the service is closed, before the ends of earlier parts.
+func (s *service) onClose(end func()) { s.ends = append(s.ends, end) }
+
+// close closes all parts, the last first. Its error is the store's.
+func (s *service) close() error {
+	for _, end := range slices.Backward(s.ends) {
+		end()
 	}
-	quietly(servers.close)
-	store, err := openStore(ctx, o, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	opened.add(store.close)
-	published, err := o.images.open(o.agents.networks)
-	if err != nil {
-		return nil, nil, err
-	}
-	if published != nil {
-		quietly(func() { _ = published.Close() })
-	}
-	hardware, closeHardware, err := newHardware(o, published, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	quietly(closeHardware)
-	s = &service{options: o, progress: shown, servers: servers, metrics: newMetrics(), log: log}
-	if o.data != "" {
-		s.metrics.registry.MustRegister(folder(o.data))
-	}
-	if s.tracing, err = newTracing(ctx, o.otlp, o.name, log); err != nil {
-		return nil, nil, err
-	}
-	quietly(s.tracing.close)
-	config := o.conductorConfig()
-	config.Store, config.Membership = measuredStore{store.Store, s.metrics.store}, store.membership
-	config.Hardware, config.Tracer, config.Log, config.OnTransition = hardware, s.tracing.conductorTracer(), log, s.metrics.observe
-	if shown != nil {
-		config.OnTransition = func(t conductor.Transition) { s.metrics.observe(t); shown.observe(t) }
-	}
-	if s.conductor, err = conductor.New(config); err != nil {
-		return nil, nil, err
-	}
-	now := func() readiness {
-		_, lost := s.conductor.Members()
-		return readinessOf(true, store.health(), lost == nil)
-	}
-	s.metrics.registry.MustRegister(readyGauge(now))
-	s.explorer = explorer.New(s.conductor, o.fleetName, func() string { return now().trouble() })
-	open, stopImages, err := s.handlers(now, published)
-	if err != nil {
-		return nil, nil, err
-	}
-	quietly(stopImages)
-	return s, open, nil
+	return s.storeError
 }
 
-// handlers returns the handlers of the API, one, or one for clients and one for agents, with the images that are
-// published, nil for none. The function stop ends the service of images.
-func (s *service) handlers(now func() readiness, published *images.Server) (open *started, stop func(), err error) {
+func (s *service) openServers(context.Context) (err error) {
+	if s.servers, err = openServers(s.options, s.log); err == nil {
+		s.onClose(s.servers.close)
+	}
+	return err
+}
+
+func (s *service) openStore(ctx context.Context) (err error) {
+	if s.store, err = s.options.storeFlags.open(ctx, s.log); err != nil {
+		return err
+	}
+	s.onClose(func() { s.storeError = s.store.close() })
+	if s.store.metrics != nil {
+		s.metrics.Add(s.store.metrics)
+	}
+	return nil
+}
+
+func (s *service) openImages(context.Context) (err error) {
+	if s.images, err = s.options.images.open(s.options.agents.networks); s.images != nil {
+		s.onClose(func() { _ = s.images.Close() })
+	}
+	return err
+}
+
+func (s *service) openHardware(context.Context) error {
+	types, closeAll, err := newHardware(s.options, s.images, s.log)
+	if err == nil {
+		s.hardware = types
+		s.onClose(closeAll)
+	}
+	return err
+}
+
+func (s *service) openTracing(ctx context.Context) (err error) {
+	if s.tracing, err = observe.NewTracing(ctx, s.options.otlp, s.options.name, s.log); err == nil {
+		s.onClose(s.tracing.Close)
+	}
+	return err
+}
+
+func (s *service) newConductor(context.Context) (err error) {
+	config := s.options.conductorConfig()
+	config.Store, config.Membership = s.metrics.Store(s.store, s.store.noSpace), s.store.membership
+	config.Hardware, config.Tracer, config.Log, config.OnTransition = s.hardware, s.tracing.Tracer(), s.log, s.metrics.Observe
+	if s.progress != nil {
+		config.OnTransition = func(t conductor.Transition) { s.metrics.Observe(t); s.progress.observe(t) }
+	}
+	s.conductor, err = conductor.New(config)
+	return err
+}
+
+// ready returns the readiness of a service that has started.
+func (s *service) ready() observe.Readiness {
+	_, lost := s.conductor.Members()
+	return observe.ReadinessOf(s.store.health(), lost == nil)
+}
+
+// newHandlers makes the handlers of the API, one, or one for clients and one for agents, and has the images served.
+func (s *service) newHandlers(context.Context) (err error) {
 	o := s.options
-	open = &started{ready: now}
+	s.metrics.Ready(s.ready)
+	s.explorer = explorer.New(s.conductor, o.fleetName, func() string { return s.ready().Trouble() })
+	s.handlers = &started{ready: s.ready}
 	config := api.Config{
 		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: s.log,
 	}
 	if o.agents.listen != "" {
 		config.Audience = api.Agents
-		open.agents = o.guardedAgents(s.tracing.around(s.metrics.measure(api.New(s.conductor, config))))
+		s.handlers.agents = o.guardedAgents(s.tracing.Around(s.metrics.Measure(api.New(s.conductor, config))))
 		config.Audience = api.Clients
 	}
-	clients := o.guarded(warned(now, s.explorer.Around(s.tracing.around(s.metrics.around(api.New(s.conductor, config), s.conductor)))))
-	open.api, stop, err = o.images.serve(published, clients, s.servers.limits, s.log)
-	return open, stop, err
+	clients := s.explorer.Around(s.tracing.Around(s.metrics.Around(api.New(s.conductor, config), s.conductor)))
+	clients = o.guarded(observe.Warned(s.ready, s.store.kind, clients))
+	var stop func()
+	if s.handlers.api, stop, err = o.images.serve(s.images, clients, s.servers.limits, s.log); err == nil {
+		s.onClose(stop)
+	}
+	return err
 }

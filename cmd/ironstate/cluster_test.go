@@ -86,8 +86,8 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
 		require.Len(t, answer["nodes"], want, name)
 	}
-	require.Equal(t, 1.0, seriesValue(t, beta.metrics(), "conductor_members"))
-	require.Equal(t, float64(nodes), seriesValue(t, beta.metrics(), "conductor_nodes_owned"))
+	require.Equal(t, 1.0, beta.series("conductor_members"))
+	require.Equal(t, float64(nodes), beta.series("conductor_nodes_owned"))
 	for i := range nodes {
 		beta.provision(fmt.Sprintf("node-%d", i), "provide")
 	}
@@ -107,8 +107,8 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		}
 		all["alpha"].waitFor(name, "active")
 	}
-	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
-	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
+	require.GreaterOrEqual(t, all["gamma"].series("conductor_memberships_lost_total"), 1.0)
+	require.Zero(t, beta.series("conductor_memberships_lost_total"))
 }
 
 // cluster returns the value of -cluster for processes with these names, with free addresses that a process can use

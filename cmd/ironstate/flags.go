@@ -8,10 +8,12 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
@@ -22,12 +24,11 @@ import (
 // options are the parsed flags.
 type options struct {
 	serverFlags
-	data            string
-	cluster         clusterFlags
+	storeFlags
 	backups         backupFlags // if one is set, no service is started
 	images          imageFlags
 	series          states.Series
-	name, group     string
+	group           string
 	defaultGroup    string // of new nodes
 	groupLimits     bool   // see conductor.Config.LimitsByGroup
 	fleetName       string
@@ -61,14 +62,16 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if !given["demo"] && (o.data != "" || o.cluster.shared()) {
+	if !given["demo"] && o.chosen() != nil {
 		o.demo = 0
 	}
-	if given["lease"] && !o.cluster.shared() {
-		return nil, program.Usagef("-lease needs -etcd or -cluster: without them no other conductor takes nodes over")
+	sharing := o.sharing()
+	empty := func(name string) bool { return flags.Lookup(name).Value.String() == "" }
+	if given["lease"] && !slices.ContainsFunc(sharing, func(name string) bool { return !empty(name) }) {
+		return nil, program.Usagef("-lease needs -%s: without them no other conductor takes nodes over", strings.Join(sharing, " or -"))
 	}
-	for _, name := range neverEmpty {
-		if given[name] && flags.Lookup(name).Value.String() == "" {
+	for _, name := range slices.Concat(neverEmpty, sharing) {
+		if given[name] && empty(name) {
 			return nil, program.Usagef(`-%s is "": want a value, or no such flag`, name)
 		}
 	}
@@ -76,17 +79,15 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 }
 
 // neverEmpty are flags that must not be given without a value, such as a variable that a shell does not have: a service
-// without a password, without TLS or with a store in memory would start.
-var neverEmpty = []string{"auth-file", "tls-cert", "tls-key", "etcd", "cluster", "backup", "restore"}
+// without a password, without TLS or with a store in memory would start. The flags of [storeKind.sharing] are others.
+var neverEmpty = []string{"auth-file", "tls-cert", "tls-key", "backup", "restore"}
 
 func (o *options) define(flags *flag.FlagSet) {
 	o.serverFlags.define(flags)
-	flags.StringVar(&o.data, "data", "", "`folder` in which the nodes are stored; empty stores them in memory")
-	o.cluster.define(flags)
+	o.storeFlags.define(flags)
 	o.backups.define(flags)
 	o.images.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
-	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
 	flags.BoolVar(&o.groupLimits, "limits-by-group", false,
 		"count only the nodes of a node's conductor group for the limits of 250 deployments and 50 cleanings, since 2026.1")
@@ -139,8 +140,7 @@ func (o *options) check() error {
 	return cmp.Or(
 		program.Between("demo", o.demo, 0, maxDemo),
 		o.checkName(),
-		o.cluster.checkLease(),
-		o.cluster.check(o.name, o.data),
+		o.storeFlags.check(),
 		o.backups.check(o),
 		o.images.check(),
 		positive("shutdown-timeout", o.shutdownTimeout),
@@ -149,8 +149,8 @@ func (o *options) check() error {
 		o.checkSeries(),
 		o.powerSync.check(),
 		o.agents.check(),
-		usageOf(o.conductorConfig().Check()),
-		usageOf(o.hardwareConfig().Check()),
+		usageOf(flagOf, o.conductorConfig().Check()),
+		usageOf(flagOf, o.hardwareConfig().Check()),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
 		o.checkTracing(),
@@ -170,7 +170,7 @@ func (o *options) checkTracing() error {
 	if o.otlp == "" {
 		return nil
 	}
-	_, err := collectorURL(o.otlp)
+	_, err := observe.CollectorURL(o.otlp)
 	return err
 }
 
@@ -214,18 +214,11 @@ var flagOf = map[string]string{
 	"hardware.KernelParameters":    "-kernel-append-params",
 	"hardware.Timeout":             "-bmc-timeout",
 	"hardware.VerifyCA":            "-bmc-verify-ca",
-
-	"etcd.Endpoints":          "-etcd",
-	"embedded.Dir":            "-data",
-	"embedded.Cluster.Name":   "-name",
-	"embedded.Cluster.Peers":  "-cluster",
-	"embedded.Cluster.Client": "-cluster-client", "embedded.Cluster.Replace": "-cluster-replace",
-	"embedded.Cluster.Cert": "-cluster-cert", "embedded.Cluster.Key": "-cluster-key", "embedded.Cluster.CA": "-cluster-ca",
 }
 
 // usageOf returns the usage error about a flag in place of a [*machine.ConfigError] about the field that the flag
-// sets.
-func usageOf(err error) error {
+// sets, by a table such as flagOf.
+func usageOf(flagOf map[string]string, err error) error {
 	var refused *machine.ConfigError
 	if !errors.As(err, &refused) {
 		return err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,7 +27,9 @@ func TestTheTableOfFlagsHasFieldsAndFlagsThatExist(t *testing.T) {
 		"conductor": reflect.TypeFor[conductor.Config](), "hardware": reflect.TypeFor[hardware.Config](),
 		"etcd": reflect.TypeFor[etcd.Config](), "embedded": reflect.TypeFor[embedded.Config](),
 	}
-	for path, names := range flagOf {
+	merged := maps.Clone(flagOf)
+	maps.Copy(merged, etcdFlagOf)
+	for path, names := range merged {
 		words := strings.Split(path, ".")
 		at := configs[words[0]]
 		for _, word := range words[1:] {

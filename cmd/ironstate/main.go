@@ -31,6 +31,7 @@ import (
 	"log/slog"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/fleet"
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/program"
 )
@@ -54,12 +55,10 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if o.backups != (backupFlags{}) {
 		return o.backups.run(ctx, o, out, log)
 	}
-	var opened resources
-	defer func() { err = errors.Join(err, opened.close()) }()
-	s, open, err := build(ctx, o, shown, log, &opened)
-	if err != nil {
+	s := &service{options: o, progress: shown, metrics: observe.NewMetrics(), log: log, out: out}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(ctx); err != nil {
 		return program.Ended(ctx, err)
 	}
-	s.out = out
-	return s.run(ctx, open)
+	return s.run(ctx)
 }

@@ -75,7 +75,7 @@ func TestALostMajorityIsKnownRefusesWritesAndIsSaidUntilItIsBack(t *testing.T) {
 	status, word := alpha.probe("/healthz")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "ok", word)
-	require.Zero(t, seriesValue(t, alpha.metrics(), "conductor_ready"))
+	require.Zero(t, alpha.series("conductor_ready"))
 	require.Contains(t, read(), "110 ironstate")
 	refused := func() {
 		t.Helper()
@@ -92,7 +92,7 @@ func TestALostMajorityIsKnownRefusesWritesAndIsSaidUntilItIsBack(t *testing.T) {
 		}
 	}
 	refused()
-	for seriesValue(t, alpha.metrics(), "conductor_members") != 0 {
+	for alpha.series("conductor_members") != 0 {
 		time.Sleep(50 * time.Millisecond)
 	}
 	refused() // also when the membership is lost
@@ -100,7 +100,7 @@ func TestALostMajorityIsKnownRefusesWritesAndIsSaidUntilItIsBack(t *testing.T) {
 
 	all["beta"] = start("beta").ready()
 	alpha.isReady(http.StatusOK, "ready")
-	require.Equal(t, 1.0, seriesValue(t, alpha.metrics(), "conductor_ready"))
+	require.Equal(t, 1.0, alpha.series("conductor_ready"))
 	require.Empty(t, read())
 	alpha.provision("one", "manage")
 	alpha.waitFor("one", "manageable")

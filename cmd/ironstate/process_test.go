@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -165,6 +167,16 @@ func (s *server) metrics() string {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
 	return string(text)
+}
+
+// series returns the value of a series without labels in /metrics.
+func (s *server) series(name string) float64 {
+	s.t.Helper()
+	found := regexp.MustCompile(`(?m)^` + name + ` (.+)$`).FindStringSubmatch(s.metrics())
+	require.NotNil(s.t, found, name)
+	value, err := strconv.ParseFloat(found[1], 64)
+	require.NoError(s.t, err)
+	return value
 }
 
 // waitFor waits until a node is in a provision state and not reserved.

@@ -23,7 +23,7 @@ func TestANamedPipeWithoutAWriterIsAnEmptyFile(t *testing.T) {
 	require.EqualError(t, err, "-auth-file "+pipe+": the file has no users")
 	_, err = (&serverFlags{tlsCert: pipe, tlsKey: pipe}).tlsConfig()
 	require.ErrorContains(t, err, "-tls-cert and -tls-key: tls: failed to find any PEM data")
-	_, err = (&clusterFlags{ca: pipe}).config(slog.New(slog.DiscardHandler))
+	_, err = (&etcdFlags{ca: pipe}).config(slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "has no certificate in PEM")
 }
 

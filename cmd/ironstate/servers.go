@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/internal/front"
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 )
 
 // servers are the HTTP servers of the program. They listen from the start of the process, so that /healthz and /readyz
@@ -25,7 +26,7 @@ type servers struct {
 // started has the handlers of a program that has started.
 type started struct {
 	api, agents http.Handler
-	ready       func() readiness
+	ready       func() observe.Readiness
 }
 
 // openServers begins to listen and to serve.
@@ -36,7 +37,7 @@ func openServers(o *options, log *slog.Logger) (s *servers, err error) {
 	if config.TLS, err = o.tlsConfig(); err != nil {
 		return nil, err
 	}
-	api := probes(s.ready, s.pass(func(open *started) http.Handler { return open.api }))
+	api := observe.Probes(s.ready, s.pass(func(open *started) http.Handler { return open.api }))
 	if s.api, err = front.Listen(o.listen, api, config); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -64,11 +65,11 @@ func (s *servers) pass(to func(*started) http.Handler) http.Handler {
 }
 
 // ready returns the readiness of the program.
-func (s *servers) ready() readiness {
+func (s *servers) ready() observe.Readiness {
 	if open := s.started.Load(); open != nil {
 		return open.ready()
 	}
-	return readinessOf(false, nil, false)
+	return observe.Starting
 }
 
 // close ends the servers, once the requests in flight have ended or shutdownTimeout is over. It may be called twice.

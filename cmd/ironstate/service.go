@@ -11,21 +11,31 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-// service is a running service.
+// service is the service with the parts that [service.open] opens.
 type service struct {
-	options   *options
+	options  *options
+	progress *progress // nil if there is no terminal
+	metrics  *observe.Metrics
+	log      *slog.Logger
+	out      io.Writer
+
+	servers   *servers
+	store     *openedStore
+	images    *images.Server // nil without -image-url
+	hardware  map[string]conductor.Hardware
+	tracing   *observe.Tracing // nil without a collector
 	conductor *conductor.Conductor
 	explorer  *explorer.Explorer
-	progress  *progress // nil if there is no terminal
-	servers   *servers
-	metrics   *metrics
-	tracing   *tracing // nil without a collector
-	log       *slog.Logger
-	out       io.Writer
+	handlers  *started
+
+	ends       []func() // of the parts that are open, in the order in which they were opened
+	storeError error    // of its close
 }
 
 // shutdownTimeout bounds the time that requests in flight may take.
@@ -33,7 +43,7 @@ const shutdownTimeout = 5 * time.Second
 
 // run starts the conductor, passes requests to the API, and serves until the context ends, which is no error, or until
 // something fails.
-func (s *service) run(ctx context.Context, open *started) (err error) {
+func (s *service) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	demo, err := s.options.startDemo()
@@ -59,7 +69,7 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 		return program.Ended(ctx, err)
 	}
 
-	s.servers.started.Store(open)
+	s.servers.started.Store(s.handlers)
 	s.greet()
 	select {
 	case err = <-s.servers.failed:
@@ -81,14 +91,9 @@ func (s *service) greet() {
 	url := scheme + s.servers.api.Addr().String()
 	fmt.Fprintf(s.out, "listening on %s\n", url)
 	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
-	switch {
-	case s.options.cluster.peers != "":
-		fmt.Fprintf(s.out, "nodes in %s and with the others of %s\n", s.options.data, s.options.cluster.peers)
-	case s.options.cluster.endpoints != "":
-		fmt.Fprintf(s.out, "nodes at %s\n", s.options.cluster.endpoints)
-	case s.options.data != "":
-		fmt.Fprintf(s.out, "nodes in %s\n", s.options.data)
-	default:
+	if kind := s.options.chosen(); kind != nil {
+		fmt.Fprintf(s.out, "nodes %s\n", kind.place(s.options.storeSettings))
+	} else {
 		fmt.Fprintln(s.out, "nodes in memory (-data keeps them)")
 	}
 	auth := "export OS_AUTH_TYPE=none OS_ENDPOINT=" + url

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -166,14 +165,7 @@ func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
 	require.Len(t, workers, 2)
 }
 
-func TestNothingIsTracedByDefault(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
-	traces, err := newTracing(t.Context(), "", "alpha", nil)
-	require.NoError(t, err)
-	require.Nil(t, traces)
-	require.Nil(t, traces.conductorTracer())
-	traces.close()
+func TestWrongURLsOfCollectorsAreRefused(t *testing.T) {
 	for _, endpoint := range []string{"localhost:4318", "ftp://h", "http://", "http://user:secret@h:4318", "http://%"} {
 		for _, args := range [][]string{nil, {"-data", "x", "-backup", "y"}} {
 			_, err := parse(append(args, "-otlp", endpoint), io.Discard)
@@ -181,14 +173,5 @@ func TestNothingIsTracedByDefault(t *testing.T) {
 			require.ErrorContains(t, err, "-otlp: want the URL of a collector")
 			require.NotContains(t, err.Error(), "secret")
 		}
-	}
-}
-
-func TestRouteHasNoNamesOfClients(t *testing.T) {
-	for path, want := range map[string]string{
-		"/": "/{}", "/v1/nodes": "/v1/nodes", "/v1/nodes/detail": "/v1/nodes/detail", "/v1/nodes/rack1-7": "/v1/nodes/{}",
-		"/v1/nodes/rack1-7/states/power": "/v1/nodes/{}/states/power", "/v1/nodes/x/traits/CUSTOM_ME": "/v1/nodes/{}/traits/{}",
-	} {
-		assert.Equal(t, want, route(path), path)
 	}
 }

@@ -230,7 +230,7 @@ func (g *generator) selected(s selection) any {
 	return g.eval(s.from[g.weighted(s.weights)])
 }
 
-// named returns the result of a function, or a value of a template of values.json. A name of neither is a text in braces.
+// named returns the result of a function, or a value of a template of values.json. Any other name stays in its braces.
 func (g *generator) named(name string) any {
 	if f := functions[name]; f != nil {
 		return f(g)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package observe
 
 import (
 	"net/http"
@@ -14,16 +14,18 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// metrics are the program's Prometheus metrics.
-type metrics struct {
+// Metrics are the Prometheus metrics of a program with a conductor.
+type Metrics struct {
 	registry    *prometheus.Registry
 	transitions *prometheus.CounterVec
 	requests    *prometheus.HistogramVec
 	store       storeMetrics
+	others      []prometheus.Gatherer
 }
 
-func newMetrics() *metrics {
-	m := &metrics{
+// NewMetrics returns the metrics of requests, of transitions and of the process.
+func NewMetrics() *Metrics {
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conductor_transitions_total", Help: "Transitions of nodes, by the states before and after.",
@@ -39,16 +41,19 @@ func newMetrics() *metrics {
 	return m
 }
 
-// observe counts a transition.
-func (m *metrics) observe(t conductor.Transition) {
+// Observe counts a transition.
+func (m *Metrics) Observe(t conductor.Transition) {
 	m.transitions.WithLabelValues(t.From.String(), t.To.String()).Inc()
 }
 
-// around wraps the API: it measures the duration of requests, and serves /metrics.
-func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler {
+// Add adds the metrics of another registry. It must not be called after [Metrics.Around].
+func (m *Metrics) Add(others prometheus.Gatherer) { m.others = append(m.others, others) }
+
+// Around wraps the API of a conductor: it measures the duration of requests, and serves /metrics.
+func (m *Metrics) Around(next http.Handler, c *conductor.Conductor) http.Handler {
 	m.registry.MustRegister(nodesCollector{c})
-	exposed := promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(gatherEtcd)}, promhttp.HandlerOpts{})
-	next = m.measure(next)
+	exposed := promhttp.HandlerFor(append(prometheus.Gatherers{m.registry}, m.others...), promhttp.HandlerOpts{})
+	next = m.Measure(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
 			exposed.ServeHTTP(w, r)
@@ -58,8 +63,8 @@ func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler
 	})
 }
 
-// measure wraps a handler: it measures the duration of requests.
-func (m *metrics) measure(next http.Handler) http.Handler {
+// Measure wraps a handler: it measures the duration of requests.
+func (m *Metrics) Measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := httpsnoop.CaptureMetrics(next, w, r)
 		m.requests.WithLabelValues(method(r.Method), strconv.Itoa(seen.Code)).Observe(seen.Duration.Seconds())

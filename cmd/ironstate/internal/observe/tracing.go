@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package observe
 
 import (
 	"context"
@@ -28,9 +28,9 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-// tracing sends spans of requests, of the work that they start and of the calls of BMCs to an
-// OpenTelemetry collector. A nil tracing sends nothing.
-type tracing struct {
+// Tracing sends spans of requests, of the work that they start and of the calls of BMCs to an
+// OpenTelemetry collector. A nil Tracing sends nothing.
+type Tracing struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
@@ -38,9 +38,9 @@ type tracing struct {
 // traceparent is the format of span references in HTTP headers and in nodes' records.
 var traceparent propagation.TraceContext
 
-// collectorURL parses the value of -otlp. Its error is a usage error that does not repeat the value, which may have a
+// CollectorURL parses the value of -otlp. Its error is a usage error that does not repeat the value, which may have a
 // password.
-func collectorURL(value string) (*url.URL, error) {
+func CollectorURL(value string) (*url.URL, error) {
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, program.Usagef("-otlp: want the URL of a collector without a user, such as http://127.0.0.1:4318")
@@ -48,12 +48,13 @@ func collectorURL(value string) (*url.URL, error) {
 	return u, nil
 }
 
-// newTracing returns nil if neither the flag nor the environment names a collector.
-func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*tracing, error) {
+// NewTracing returns the tracing of the conductor with a name. It returns nil if neither endpoint, the value of -otlp,
+// nor the environment names a collector.
+func NewTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*Tracing, error) {
 	var options []otlptracehttp.Option
 	switch {
 	case endpoint != "":
-		u, err := collectorURL(endpoint)
+		u, err := CollectorURL(endpoint)
 		if err != nil {
 			return nil, err
 		}
@@ -76,14 +77,14 @@ func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans could not be sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))
-	return &tracing{provider, provider.Tracer("github.com/ironstate/ironstate/cmd/ironstate")}, nil
+	return &Tracing{provider, provider.Tracer("github.com/ironstate/ironstate/cmd/ironstate")}, nil
 }
 
 // flushTimeout bounds the flush of the last spans when the program ends.
 const flushTimeout = 3 * time.Second
 
-// close sends the remaining spans.
-func (t *tracing) close() {
+// Close sends the remaining spans.
+func (t *Tracing) Close() {
 	if t == nil {
 		return
 	}
@@ -94,8 +95,8 @@ func (t *tracing) close() {
 	}
 }
 
-// around wraps the API with a span for each request.
-func (t *tracing) around(next http.Handler) http.Handler {
+// Around wraps the API with a span for each request.
+func (t *Tracing) Around(next http.Handler) http.Handler {
 	if t == nil {
 		return next
 	}
@@ -118,9 +119,9 @@ func route(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// conductorTracer returns the tracer of the conductor: a nil interface for a nil tracing, not an interface that holds a
+// Tracer returns the tracer of the conductor: a nil interface for a nil Tracing, not an interface that holds a
 // nil pointer.
-func (t *tracing) conductorTracer() conductor.Tracer {
+func (t *Tracing) Tracer() conductor.Tracer {
 	if t == nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (t *tracing) conductorTracer() conductor.Tracer {
 }
 
 // Origin implements [conductor.Tracer].
-func (t *tracing) Origin(request context.Context) string {
+func (t *Tracing) Origin(request context.Context) string {
 	carrier := propagation.MapCarrier{}
 	traceparent.Inject(request, carrier)
 	return carrier.Get("traceparent")
@@ -136,7 +137,7 @@ func (t *tracing) Origin(request context.Context) string {
 
 // Trace implements [conductor.Tracer]. Operations that no request has started, such as the reads of
 // the power sync, have no span.
-func (t *tracing) Trace(ctx context.Context, o conductor.Operation, do func(context.Context) error) {
+func (t *Tracing) Trace(ctx context.Context, o conductor.Operation, do func(context.Context) error) {
 	if o.Origin != "" {
 		ctx = traceparent.Extract(ctx, propagation.MapCarrier{"traceparent": o.Origin})
 	}

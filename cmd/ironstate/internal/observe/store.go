@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package observe
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -40,29 +39,21 @@ func newStoreMetrics() storeMetrics {
 	return m
 }
 
-// folder is a collector of the metrics of the file system of -data.
-type folder string
+// measuredStore counts and times the requests to a store.
+type measuredStore struct {
+	conductor.Store
+	storeMetrics
+	noSpace error
+}
 
-var (
-	freeDesc    = desc("data_free_bytes", "Free space of the file system of -data.")
-	reserveDesc = desc("data_reserve_bytes", "Free space of the file system of -data below which writes are refused.")
-)
-
-// Describe implements [prometheus.Collector].
-func (folder) Describe(to chan<- *prometheus.Desc) { to <- freeDesc; to <- reserveDesc }
-
-// Collect implements [prometheus.Collector].
-func (f folder) Collect(to chan<- prometheus.Metric) {
-	free, reserve, err := freeSpace(string(f))
-	if err != nil {
-		return
-	}
-	to <- prometheus.MustNewConstMetric(freeDesc, prometheus.GaugeValue, float64(free))
-	to <- prometheus.MustNewConstMetric(reserveDesc, prometheus.GaugeValue, float64(reserve))
+// Store returns the store with metrics of its requests. noSpace is its error for a write that it refuses for the want
+// of space, nil for none.
+func (m *Metrics) Store(s conductor.Store, noSpace error) conductor.Store {
+	return measuredStore{s, m.store, noSpace}
 }
 
 // result returns the label value for an error of the store.
-func result(err error) string {
+func (s measuredStore) result(err error) string {
 	var duplicate *conductor.DuplicateError
 	switch {
 	case err == nil:
@@ -75,7 +66,7 @@ func result(err error) string {
 		return "duplicate"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, errNoSpace):
+	case errors.Is(err, s.noSpace):
 		return "no_space"
 	default:
 		return "error"
@@ -83,15 +74,9 @@ func result(err error) string {
 }
 
 // done counts a request that has ended.
-func (m storeMetrics) done(operation string, start time.Time, err error) {
-	m.requests.WithLabelValues(operation, result(err)).Inc()
-	m.durations.WithLabelValues(operation).Observe(time.Since(start).Seconds())
-}
-
-// measuredStore counts and times the requests to a store.
-type measuredStore struct {
-	conductor.Store
-	storeMetrics
+func (s measuredStore) done(operation string, start time.Time, err error) {
+	s.requests.WithLabelValues(operation, s.result(err)).Inc()
+	s.durations.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }
 
 // Get implements [conductor.Store].
@@ -128,7 +113,7 @@ func (s measuredStore) Delete(ctx context.Context, kind conductor.Kind, id strin
 func (s measuredStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
 		var failure error
-		defer func() { s.requests.WithLabelValues("watch", result(failure)).Inc() }()
+		defer func() { s.requests.WithLabelValues("watch", s.result(failure)).Inc() }()
 		for change, err := range s.Store.Watch(ctx, kind) {
 			if err != nil {
 				failure = err
@@ -138,24 +123,4 @@ func (s measuredStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2
 			}
 		}
 	}
-}
-
-// etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.
-var etcdMetrics = map[string]bool{
-	"etcd_mvcc_db_total_size_in_bytes": true, "etcd_mvcc_db_total_size_in_use_in_bytes": true,
-	"etcd_server_quota_backend_bytes":           true,
-	"etcd_disk_wal_fsync_duration_seconds":      true,
-	"etcd_disk_backend_commit_duration_seconds": true,
-}
-
-// gatherEtcd returns the metrics of the embedded etcd, none without -data.
-func gatherEtcd() ([]*dto.MetricFamily, error) {
-	all, err := prometheus.DefaultGatherer.Gather()
-	var chosen []*dto.MetricFamily
-	for _, family := range all {
-		if etcdMetrics[family.GetName()] {
-			chosen = append(chosen, family)
-		}
-	}
-	return chosen, err
 }

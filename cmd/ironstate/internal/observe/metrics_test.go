@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package observe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,9 +22,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
-	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -78,7 +73,7 @@ func (d *directed) dies(id string) {
 type measuredService struct {
 	*conductor.Conductor
 	t       *testing.T
-	metrics *metrics
+	metrics *Metrics
 	handler http.Handler
 	store   conductor.Store
 }
@@ -88,7 +83,7 @@ type measuredService struct {
 func measure(
 	t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}, change ...func(*conductor.Config),
 ) *measuredService {
-	s := &measuredService{t: t, metrics: newMetrics(), store: store}
+	s := &measuredService{t: t, metrics: NewMetrics(), store: store}
 	fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
 		if operation != "deploy.deploy" {
 			return nil
@@ -100,8 +95,8 @@ func measure(
 		return ctx.Err()
 	}}
 	config := conductor.Config{
-		Store: measuredStore{store, s.metrics.store}, Membership: membership, Name: "alpha", LockedRetries: -1,
-		Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, OnTransition: s.metrics.observe, ShutdownTimeout: time.Millisecond,
+		Store: s.metrics.Store(store, nil), Membership: membership, Name: "alpha", LockedRetries: -1,
+		Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, OnTransition: s.metrics.Observe, ShutdownTimeout: time.Millisecond,
 	}
 	for _, change := range change {
 		change(&config)
@@ -109,7 +104,7 @@ func measure(
 	var err error
 	s.Conductor, err = conductor.New(config)
 	require.NoError(t, err)
-	s.handler = s.metrics.around(api.New(s.Conductor, api.Config{}), s.Conductor)
+	s.handler = s.metrics.Around(api.New(s.Conductor, api.Config{}), s.Conductor)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
@@ -130,19 +125,13 @@ func (s *measuredService) get(path string) string {
 // value returns the value of a series in /metrics, -1 if it is absent.
 func (s *measuredService) value(series string) float64 {
 	s.t.Helper()
-	return seriesValue(s.t, s.get("/metrics"), series)
-}
-
-// seriesValue returns the value of a series in the text of /metrics, -1 if it is absent.
-func seriesValue(t *testing.T, exposed, series string) float64 {
-	t.Helper()
-	_, rest, found := strings.Cut("\n"+exposed, "\n"+series+" ")
+	_, rest, found := strings.Cut("\n"+s.get("/metrics"), "\n"+series+" ")
 	if !found {
 		return -1
 	}
 	text, _, _ := strings.Cut(rest, "\n")
 	value, err := strconv.ParseFloat(text, 64)
-	require.NoError(t, err)
+	require.NoError(s.t, err)
 	return value
 }
 
@@ -280,7 +269,7 @@ func metricsOfThePowerSync(t *testing.T) {
 	}}
 	s := measure(t, &conductor.Memory{}, nil, nil, func(c *conductor.Config) {
 		c.Hardware["fake-hardware"] = broken
-		c.Power = (&powerSyncFlags{interval: time.Millisecond, workers: 1, retries: 2}).config()
+		c.Power = powersync.Config{Interval: time.Millisecond, Workers: 1, Policy: powersync.Policy{MaxRetries: 2}}
 	})
 	require.NoError(t, s.Ready(t.Context()))
 	const outcomes = "conductor_power_sync_nodes_total"
@@ -311,63 +300,8 @@ func metricsKeepPrometheusConventions(t *testing.T) {
 	require.NotContains(t, s.get("/metrics"), n.UUID)
 }
 
-func TestTheDashboardQueriesMetricsThatExist(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { checkDashboard(t, &conductor.Memory{}, `\bconductor_\w+`) })
-}
-
-func TestTheDashboardQueriesMetricsOfEtcdThatExist(t *testing.T) {
-	needs.Time(t)
-	store, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	checkDashboard(t, store, `\b(conductor|etcd)_\w+`)
-}
-
-// checkDashboard reads the file that Grafana imports. It compares the metrics of a pattern with the metrics of a
-// conductor on the store.
-func checkDashboard(t *testing.T, store conductor.Store, pattern string) {
-	t.Helper()
-	s := measure(t, store, nil, nil)
-	require.NoError(t, s.Ready(t.Context()))
-	n := s.node(conductor.Node{ProvisionState: states.Enroll})
-	require.NoError(t, s.Provision(t.Context(), n.UUID,
-		conductor.ProvisionRequest{Target: "manage", Version: states.Latest().MaxAPIVersion()}))
-	for series := `conductor_nodes{provision_state="manageable"}`; s.value(series) != 1; {
-		time.Sleep(time.Millisecond)
-	}
-	s.get("/v1/nodes/" + n.UUID)
-
-	text, err := os.ReadFile("grafana/conductors.json")
-	require.NoError(t, err)
-	var dashboard struct {
-		Templating struct{ List []struct{ Name, Type string } }
-		Panels     []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	require.NoError(t, json.Unmarshal(text, &dashboard))
-	require.Equal(t, "datasource", dashboard.Templating.List[0].Type)
-	exposed := s.get("/metrics")
-	name, known, queries := regexp.MustCompile(pattern), regexp.MustCompile(`\b(conductor|etcd)_\w+`), 0
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			queries++
-			require.Regexp(t, known, target.Expr, panel.Title)
-			for _, name := range name.FindAllString(target.Expr, -1) {
-				require.Regexp(t, `(?m)^`+name+`[{ ]`, exposed, panel.Title)
-			}
-		}
-	}
-	require.GreaterOrEqual(t, queries, 20)
-}
-
-func TestTheFreeSpaceOfTheDataIsAMetric(t *testing.T) {
-	dir := t.TempDir()
-	free, err := embedded.FreeSpace(dir)
-	require.NoError(t, err)
-	require.Positive(t, free)
-	require.Equal(t, 2, testutil.CollectAndCount(folder(dir), "conductor_data_free_bytes", "conductor_data_reserve_bytes"))
-	require.Zero(t, testutil.CollectAndCount(folder(dir+"/nothing")))
-	require.Equal(t, "no_space", result(fmt.Errorf("create nodes n: %w", etcd.ErrNoSpace)))
+func TestAWriteThatTheStoreRefusesForTheWantOfSpaceHasAResultOfItsOwn(t *testing.T) {
+	full := errors.New("the disk is full")
+	require.Equal(t, "no_space", measuredStore{noSpace: full}.result(fmt.Errorf("create nodes n: %w", full)))
+	require.Equal(t, "error", measuredStore{}.result(full))
 }
