@@ -92,7 +92,11 @@ func TestTheFieldsOfEachKindOfObjectsAreInTheTable(t *testing.T) {
 			require.NoError(t, err)
 			set[name] = true
 		}
-		for _, f := range tables[path].set {
+		all := slices.Clone(tables[path].later)
+		for _, s := range tables[path].shares {
+			all = append(all, s.of...)
+		}
+		for _, f := range all {
 			require.Equal(t, f.value != nil, set[f.name], "%s of %s is set", f.name, path)
 			require.True(t, f.since == 0 || f.since > states.Antelope.MaxAPIVersion(), "%s of %s", f.name, path)
 		}

@@ -4,6 +4,7 @@ package differ
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,15 +15,21 @@ import (
 type field struct {
 	name  string
 	since states.APIVersion // 0 for a field of 2023.1
-	share int               // of the changes of an object; 0 for a field that has the share of the field before
 	value *template         // nil for a field that no client sets
+}
+
+// share is a share of the changes of an object, which some fields have together.
+type share struct {
+	weight int
+	of     []field
 }
 
 // table has the fields of the objects of a path.
 type table struct {
 	object template // of the request that creates one
 	fields []string // in 2023.1
-	set    []field
+	shares []share  // of the fields of 2023.1 that clients set
+	later  []field
 }
 
 //go:embed fields.txt
@@ -47,14 +54,8 @@ func parseTables(text string) map[string]*table {
 		case word == "fields":
 			t.fields = append(t.fields, strings.Fields(rest)...)
 		default:
-			f := field{}
 			name, values, _ := strings.Cut(rest, " ")
-			f.name = name
-			if v, err := states.ParseAPIVersion(word); err == nil {
-				f.since = v
-			} else if f.share, err = strconv.Atoi(word); err != nil && word != "+" {
-				panic("differ: neither a share nor a version: " + line)
-			}
+			f := field{name: name}
 			if values != "" {
 				value := mustTemplate(values)
 				if s, err := selectionFrom(value, true); err == nil {
@@ -62,18 +63,36 @@ func parseTables(text string) map[string]*table {
 				}
 				f.value = &value
 			}
-			t.set = append(t.set, f)
+			t.add(word, f)
 		}
 	}
 	return all
+}
+
+// add adds a field that clients set, by the first word of its line. It panics for a malformed one.
+func (t *table) add(word string, f field) {
+	version, notVersion := states.ParseAPIVersion(word)
+	weight, notNumber := strconv.Atoi(word)
+	switch {
+	case notVersion == nil:
+		f.since = version
+		t.later = append(t.later, f)
+	case notNumber == nil:
+		t.shares = append(t.shares, share{weight, []field{f}})
+	case word == "+":
+		last := &t.shares[len(t.shares)-1]
+		last.of = append(last.of, f)
+	default:
+		panic("differ: neither a share nor a version: " + word)
+	}
 }
 
 // fieldsOf returns the fields of the objects of a path in the series.
 func (g *generator) fieldsOf(path string) []string {
 	t := tables[path]
 	fields := t.fields[:len(t.fields):len(t.fields)]
-	for _, f := range t.set {
-		if f.since != 0 && f.since <= g.series.MaxAPIVersion() {
+	for _, f := range t.later {
+		if f.since <= g.series.MaxAPIVersion() {
 			fields = append(fields, f.name)
 		}
 	}
@@ -83,46 +102,19 @@ func (g *generator) fieldsOf(path string) []string {
 // valueOf returns the name of a field of the objects of a path that a client may set, and a value. In a few cases it
 // is a later field than 2023.1's. In 2023.1, which has none, it takes no random number for that.
 func (g *generator) valueOf(path string) (name string, value any) {
-	var later []field
-	var groups [][]field
-	var shares []int
-	for _, f := range tables[path].set {
-		switch {
-		case f.since != 0:
-			if f.since <= g.series.MaxAPIVersion() && f.value != nil {
-				later = append(later, f)
-			}
-		case f.share == 0:
-			groups[len(groups)-1] = append(groups[len(groups)-1], f)
-		default:
-			groups, shares = append(groups, []field{f}), append(shares, f.share)
+	t := tables[path]
+	later := slices.DeleteFunc(slices.Clone(t.later), func(f field) bool { return f.value == nil || f.since > g.series.MaxAPIVersion() })
+	var f field
+	switch {
+	case len(later) > 0 && g.chance(20):
+		f = pick(g, later...)
+	case len(t.shares) == 0: // a series before runbooks
+		return "public", true
+	default:
+		one := pickBy(g, t.shares, func(s share) int { return s.weight })
+		if f = one.of[0]; len(one.of) > 1 {
+			f = pick(g, one.of...)
 		}
-	}
-	from := later
-	if len(later) == 0 || !g.chance(20) {
-		if len(groups) == 0 { // a series before runbooks
-			return "public", true
-		}
-		from = groups[g.weighted(shares)]
-	}
-	f := from[0]
-	if len(from) > 1 || from[0].since != 0 {
-		f = pick(g, from...)
 	}
 	return f.name, g.eval(*f.value)
-}
-
-// weighted returns the index of one of the weights.
-func (g *generator) weighted(weights []int) int {
-	sum := 0
-	for _, w := range weights {
-		sum += w
-	}
-	n := g.IntN(sum)
-	for i, w := range weights {
-		if n -= w; n < 0 {
-			return i
-		}
-	}
-	panic("unreachable")
 }

@@ -34,6 +34,21 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
+// pickBy picks one by their weights.
+func pickBy[T any](g *generator, from []T, weight func(T) int) T {
+	sum := 0
+	for _, one := range from {
+		sum += weight(one)
+	}
+	n := g.IntN(sum)
+	for _, one := range from {
+		if n -= weight(one); n < 0 {
+			return one
+		}
+	}
+	panic("unreachable")
+}
+
 // next returns the next request.
 func (g *generator) next() Request {
 	var r Request

@@ -19,11 +19,7 @@ type choice struct {
 }
 
 func (g *generator) choose(from []choice) Request {
-	weights := make([]int, len(from))
-	for i, c := range from {
-		weights[i] = c.weight
-	}
-	return from[g.weighted(weights)].make(g)
+	return pickBy(g, from, func(c choice) int { return c.weight }).make(g)
 }
 
 //go:embed requests.txt

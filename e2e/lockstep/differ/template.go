@@ -36,11 +36,10 @@ type (
 		value  template
 	}
 	selection struct {
-		from    []template
-		weights []int
+		from    []weighted
 		usually bool // in the other cases it is any value
 	}
-	weighted struct { // an element of a selection
+	weighted struct {
 		weight int
 		template
 	}
@@ -171,13 +170,13 @@ func selectionFrom(t template, usually bool) (selection, error) {
 	if !ok {
 		return selection{}, errors.New("want a list to select from")
 	}
-	s := selection{from: from, usually: usually}
-	for i, item := range from {
-		weight := 1
-		if w, is := item.value.(weighted); is {
-			weight, from[i] = w.weight, w.template
+	s := selection{usually: usually}
+	for _, item := range from {
+		w, is := item.value.(weighted)
+		if !is {
+			w = weighted{1, item}
 		}
-		s.weights = append(s.weights, weight)
+		s.from = append(s.from, w)
 	}
 	return s, nil
 }
@@ -227,7 +226,7 @@ func (g *generator) selected(s selection) any {
 	if s.usually && !g.chance(validShare) {
 		return g.value()
 	}
-	return g.eval(s.from[g.weighted(s.weights)])
+	return g.eval(pickBy(g, s.from, func(w weighted) int { return w.weight }).template)
 }
 
 // named returns the result of a function, or a value of a template of values.json. Any other name stays in its braces.

@@ -8,12 +8,14 @@ import (
 	"strings"
 )
 
-// twists are the ways in which a request is unusual, with their weights. Those that make
-// every Ironic fail by a Python exception are rare.
-var twists = []struct {
+// twist is a way in which a request is unusual.
+type twist struct {
 	weight int
 	apply  func(g *generator, r *Request)
-}{
+}
+
+// twists are all of them. Those that make every Ironic fail by a Python exception are rare.
+var twists = []twist{
 	{10, func(g *generator, r *Request) {
 		r.Method = pick(g, "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 		r.Twist = "method"
@@ -117,11 +119,7 @@ var twists = []struct {
 
 // twist makes a request unusual in one way.
 func (g *generator) twist(r *Request) {
-	weights := make([]int, len(twists))
-	for i, t := range twists {
-		weights[i] = t.weight
-	}
-	twists[g.weighted(weights)].apply(g, r)
+	pickBy(g, twists, func(t twist) int { return t.weight }).apply(g, r)
 	r.writes = r.writes || r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
