@@ -97,7 +97,7 @@ func (s *service) ready() observe.Readiness {
 // newHandlers makes the handlers of the API, one, or one for clients and one for agents, and has the images served.
 func (s *service) newHandlers(context.Context) (err error) {
 	o := s.options
-	s.metrics.Ready(s.ready)
+	s.metrics.AddReadiness(s.ready)
 	s.explorer = explorer.New(s.conductor, o.fleetName, func() string { return s.ready().Trouble() })
 	s.handlers = &started{ready: s.ready}
 	config := api.Config{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe tells operators of a conductor: its [Metrics] in Prometheus's format, its [Readiness] for load balancers
-// and supervisors, and its [Tracing], the spans of its work for an OpenTelemetry collector.
+// Package observe shows operators what a conductor does: [Metrics] for Prometheus, the [Readiness] for load balancers
+// and supervisors, and by [Tracing] the spans of its work for an OpenTelemetry collector.
 package observe

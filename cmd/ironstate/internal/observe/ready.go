@@ -79,8 +79,8 @@ func Warned(now func() Readiness, kind string, next http.Handler) http.Handler {
 	})
 }
 
-// Ready adds the metric of the readiness.
-func (m *Metrics) Ready(now func() Readiness) {
+// AddReadiness adds the metric of the readiness.
+func (m *Metrics) AddReadiness(now func() Readiness) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conductor_ready", Help: "1 if this process accepts writes, as /readyz says; 0 otherwise.",
 	}, func() float64 {
