@@ -96,19 +96,27 @@ var takenSegments = []string{
 	"inspection_rules", "lookup", "nodes", "portgroups", "ports", "runbooks", "shards", "volume",
 }
 
-func (i *imageFlags) check() (err error) {
+// makeClient makes the client for the hosts of -image-host and of the URLs that the operator has named.
+func (i *imageFlags) makeClient() (err error) {
 	hosts := i.hosts
 	sources := []string{i.kernel, i.ramdisk, i.bootloader}
 	for _, files := range i.byArchitecture {
 		sources = append(sources, files.Kernel, files.Ramdisk, files.Bootloader)
 	}
-	for _, source := range sources { // the operator has named them
+	for _, source := range sources {
 		if at, err := url.Parse(source); err == nil && at.Host != "" {
 			hosts = append(hosts, at.Host)
 		}
 	}
 	if i.client, err = images.NewClient(hosts...); err != nil {
 		return program.Usagef("-image-host or the URL of an image: %v", err)
+	}
+	return nil
+}
+
+func (i *imageFlags) check() error {
+	if err := i.makeClient(); err != nil {
+		return err
 	}
 	if (i.url == "") != (i.folder == "") {
 		return program.Usagef("-image-url and -image-folder need each other: one of them is missing")

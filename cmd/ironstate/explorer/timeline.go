@@ -43,7 +43,27 @@ const maxEntryDelay = 10 * time.Second
 // history. It leaves out the entries of the history that say which steps begin and end, since transitions show these
 // stages.
 func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
-	var timeline []stage
+	timeline := stagesOf(n)
+	for _, entry := range history {
+		if strings.HasSuffix(entry.EventType, "_start") || strings.HasSuffix(entry.EventType, "_end") {
+			continue
+		}
+		text := entry.Event
+		sameError := func(s stage) bool { // a transition may have only the beginning of the text
+			return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && entry.CreatedAt.Sub(s.At).Abs() < maxEntryDelay
+		}
+		if i := slices.IndexFunc(timeline, sameError); i >= 0 {
+			timeline[i].Text = text
+		} else {
+			timeline = append(timeline, stage{At: entry.CreatedAt, Source: fromHistory, Text: text})
+		}
+	}
+	slices.SortStableFunc(timeline, func(a, b stage) int { return a.At.Compare(b.At) })
+	return timeline[max(0, len(timeline)-maxStages):]
+}
+
+// stagesOf returns the stages in the record of a node, oldest first.
+func stagesOf(n *conductor.Node) (timeline []stage) {
 	state, lastError := states.NoState, ""
 	for _, t := range n.Transitions {
 		if t.From != state {
@@ -67,22 +87,7 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 		timeline = append(timeline, now)
 	}
 	setSeconds(timeline)
-	for _, entry := range history {
-		if strings.HasSuffix(entry.EventType, "_start") || strings.HasSuffix(entry.EventType, "_end") {
-			continue
-		}
-		text := entry.Event
-		sameError := func(s stage) bool { // a transition may have only the beginning of the text
-			return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && entry.CreatedAt.Sub(s.At).Abs() < maxEntryDelay
-		}
-		if i := slices.IndexFunc(timeline, sameError); i >= 0 {
-			timeline[i].Text = text
-		} else {
-			timeline = append(timeline, stage{At: entry.CreatedAt, Source: fromHistory, Text: text})
-		}
-	}
-	slices.SortStableFunc(timeline, func(a, b stage) int { return a.At.Compare(b.At) })
-	return timeline[max(0, len(timeline)-maxStages):]
+	return timeline
 }
 
 // setSeconds sets the times in the states of a timeline without entries of the history. The time is unknown if the

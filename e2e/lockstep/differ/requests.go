@@ -83,36 +83,50 @@ func parseRequest(all map[string][]choice, line string) func(*generator) Request
 		}
 		return func(g *generator) Request { return g.choose(all[name]) }
 	}
+	return parseTemplates(line).request
+}
+
+// templates are a request whose parts are templates.
+type templates struct {
+	method      template
+	path        string    // with alternatives and arguments, see requestFor
+	query, body *template // nil for none
+	share       int       // of the requests with the body, in percent
+}
+
+// parseTemplates parses a line with a method and a path. It panics for malformed templates.
+func parseTemplates(line string) templates {
 	word, rest, _ := strings.Cut(line, " ")
-	method := templateOf(word)
+	t := templates{method: templateOf(word), share: 100}
 	if word[0] == '"' || word[0] == '{' {
-		method, rest = cutTemplate(line)
+		t.method, rest = cutTemplate(line)
 	}
-	path, rest, _ := strings.Cut(rest, " ")
-	var query, body *template
+	t.path, rest, _ = strings.Cut(rest, " ")
 	if text, is := strings.CutPrefix(rest, "?"); is {
-		t, left := cutTemplate(text)
-		query, rest = &t, left
+		query, left := cutTemplate(text)
+		t.query, rest = &query, left
 	}
-	share := 100
 	if percent, text, is := strings.Cut(rest, "% "); is && len(percent) < 3 {
-		share, _ = strconv.Atoi(percent)
+		t.share, _ = strconv.Atoi(percent)
 		rest = text
 	}
 	if rest != "" {
-		t := mustTemplate(rest)
-		body = &t
+		body := mustTemplate(rest)
+		t.body = &body
 	}
-	return func(g *generator) Request {
-		r := g.requestFor(g.eval(method).(string), path)
-		if query != nil {
-			r = r.query(g.parameters(g.eval(*query)))
-		}
-		if body != nil && g.chance(share) {
-			r = r.with(g.eval(*body))
-		}
-		return r
+	return t
+}
+
+// request makes a request.
+func (t templates) request(g *generator) Request {
+	r := g.requestFor(g.eval(t.method).(string), t.path)
+	if t.query != nil {
+		r = r.query(g.parameters(g.eval(*t.query)))
 	}
+	if t.body != nil && g.chance(t.share) {
+		r = r.with(g.eval(*t.body))
+	}
+	return r
 }
 
 // cutTemplate parses the template at the beginning of a text, and panics if it is malformed.
