@@ -3,14 +3,13 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -123,7 +122,11 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 	return c.engine.manage(ctx, ident, "detach_virtual_media", detach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not detach device(s) " + cmp.Or(strings.Join(devices, ", "), "None") + " from node " + n.UUID + ": " + err.Error()
+			list := "None"
+			if devices != nil {
+				list = pyrepr.List(devices)
+			}
+			n.LastError = "Could not detach device(s) " + list + " from node " + n.UUID + ": " + err.Error()
 		}
 		return n.LastError
 	})

@@ -90,7 +90,10 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 			"attach disk image", always, "Could not attach device disk to node UUID: ", true},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.DetachVirtualMedia(ctx, []string{"cdrom", "disk"})
-		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk from node UUID: ", true},
+		}, "detach [cdrom disk]", always, "Could not detach device(s) ['cdrom', 'disk'] from node UUID: ", true},
+		{func(ctx context.Context, m conductor.NodeManagement) error {
+			return m.DetachVirtualMedia(ctx, nil)
+		}, "detach [disk cdrom floppy]", always, "Could not detach device(s) None from node UUID: ", true},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

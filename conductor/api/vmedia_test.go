@@ -40,7 +40,7 @@ func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
 		lastError                   any
 	}{
 		{"POST", path, "1.89", attach, http.StatusNoContent, "Could not attach device cdrom"},
-		{"DELETE", path + "?device_types=cdrom,disk", "1.89", "", http.StatusNoContent, "Could not detach device(s) cdrom, disk"},
+		{"DELETE", path + "?device_types=cdrom,disk", "1.89", "", http.StatusNoContent, "Could not detach device(s) ['cdrom', 'disk']"},
 		{"DELETE", path, "1.89", "", http.StatusNoContent, "Could not detach device(s) None from node "},
 		{"POST", path, "1.89", `{"device_type": "tape", "image_url": "http://127.0.0.1/boot.iso"}`, http.StatusBadRequest, nil},
 		{"POST", path, "1.89", `{"device_type": "cdrom", "image_url": "file:///etc/passwd"}`, http.StatusBadRequest, nil},
@@ -51,9 +51,9 @@ func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
 		{"POST", path + "?device_type=cdrom", "1.89", attach, http.StatusNoContent, "Could not attach device cdrom"},
 		{"POST", path + "?foo=1", "1.89", attach, http.StatusBadRequest, nil},
 		{"DELETE", path + "?device_types=tape", "1.89", "", http.StatusBadRequest, nil},
-		{"DELETE", path, "1.89", `{"device_types": ["floppy", "disk"]}`, http.StatusNoContent, "Could not detach device(s) floppy, disk"},
-		{"DELETE", path, "1.89", `{"device_types": "Floppy"}`, http.StatusNoContent, "Could not detach device(s) floppy from node "},
-		{"DELETE", path, "1.89", `{"device_types": []}`, http.StatusNoContent, "Could not detach device(s) None from node "},
+		{"DELETE", path, "1.89", `{"device_types": ["floppy", "disk"]}`, http.StatusNoContent, "Could not detach device(s) ['floppy', 'disk']"},
+		{"DELETE", path, "1.89", `{"device_types": "Floppy"}`, http.StatusNoContent, "Could not detach device(s) ['floppy'] from node "},
+		{"DELETE", path, "1.89", `{"device_types": []}`, http.StatusNoContent, "Could not detach device(s) [] from node "},
 		{"DELETE", path, "1.89", `{"device_types": null}`, http.StatusNoContent, "Could not detach device(s) None from node "},
 		{"DELETE", path, "1.89", `{"device_types": ["nonsense"]}`, http.StatusBadRequest, nil},
 		{"DELETE", path, "1.89", `{"device_types": {"disk": 1}}`, http.StatusBadRequest, nil},
