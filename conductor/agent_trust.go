@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -147,6 +148,12 @@ func agentCA(n *Node, configured string, read func(path string) ([]byte, error))
 		return "", false, refuse(Invalid, "Agent CA %s is neither a path nor a boolean", text)
 	}
 	return string(content), false, nil
+}
+
+// verifiesAgents reports whether certificates of agents can be verified, or need not be, by a [Config.AgentVerifyCA].
+func verifiesAgents(configured string) bool {
+	pem, _, err := agentCA(&Node{}, configured, readCA)
+	return err == nil && (pem == "" || x509.NewCertPool().AppendCertsFromPEM([]byte(pem)))
 }
 
 // maxCA bounds a file with certificates in bytes.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/kinds"
@@ -150,7 +151,7 @@ type Config struct {
 	AgentAddress func(source, address netip.Addr) error
 	// AgentVerifyCA says how the certificate of an agent is verified that sends none in its heartbeats: "true" by the
 	// authorities of the operating system, "false" not at all, or by those in the file with this path; "true" if empty
-	// ([agent]verify_ca). The key agent_verify_ca of driver_info overrides it.
+	// ([agent]verify_ca). The file is read again for each agent. The key agent_verify_ca of driver_info overrides it.
 	AgentVerifyCA string
 	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS, or permits them
 	// ([agent]require_tls). Nil stands for Ironic's default: they are refused since 2024.2. What is sent to an agent
@@ -281,6 +282,8 @@ func (c *Config) check() (err error) {
 	for field, group := range sorted.All(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
 		check(groupForm.MatchString(group), field, group, "up to 255 letters, digits, hyphens, dots and underscores")
 	}
+	check(!strings.ContainsFunc(c.Name, unicode.IsControl), "Name", c.Name, "no control characters")
+	check(verifiesAgents(c.AgentVerifyCA), "AgentVerifyCA", c.AgentVerifyCA, "true, false, or the path of a file with certificates in PEM")
 	for _, priority := range c.CleanStepPriorities {
 		check(priority >= 0, "CleanStepPriorities", c.CleanStepPriorities, "priorities of 0 or more")
 	}

@@ -23,6 +23,15 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 			func(c *conductor.Config) { c.Hardware["nil"] = nil },
 			func(c *conductor.Config) { c.Hardware[""] = &conductor.Fake{} },
 		},
+		"Name": {
+			func(c *conductor.Config) { c.Name = "alpha\n" },
+			func(c *conductor.Config) { c.Name = "\x1b[31malpha" },
+		},
+		"AgentVerifyCA": {
+			func(c *conductor.Config) { c.AgentVerifyCA = "no-such-file" },
+			func(c *conductor.Config) { c.AgentVerifyCA = "config_test.go" }, // which has no certificates
+			func(c *conductor.Config) { c.AgentVerifyCA = "tr\x00ue" },
+		},
 		"Group":               {func(c *conductor.Config) { c.Group = "rack 1" }},
 		"DefaultGroup":        {func(c *conductor.Config) { c.DefaultGroup = strings.Repeat("a", 256) }},
 		"MaxDeploying":        {func(c *conductor.Config) { c.MaxDeploying = -1 }},
