@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -154,7 +155,7 @@ func TestAConductorWithdrawsItsFilesWhenAnotherOneEndsTheWork(t *testing.T) {
 			return m.Hostname
 		}
 		for i := 0; owner() == "alpha"; i++ { // until one of them takes the node over
-			_, _, stop := runPublisher(t, "beta"+string(rune('a'+i)), store, members, false)
+			_, _, stop := runPublisher(t, fmt.Sprint("beta", i), store, members, false)
 			stops = append(stops, stop)
 		}
 		bubble.Sleep(5 * time.Minute)
