@@ -44,6 +44,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"resource_class": "x"}`, 400, bogus},
 		{states.Epoxy, "POST", "continue_inspection?bogus=1&node_uuid=x", "", `{}`, 400, bogus},
 		{states.Epoxy, "POST", "continue_inspection?node_uuid=x", "", `{}`, 400, "Schema error for data: 'inventory' is a required property"},
+		{states.Flamingo, "PATCH", "inspection_rules/" + absentUUID, "latest", "null", 404, "Rule " + absentUUID + " could not be found."},
+		{states.Gazpacho, "PATCH", "inspection_rules/" + absentUUID, "latest", "null", 400, "Schema error: None is not of type 'array'"},
 		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
 	} {
 		s := start(t, c.series, api.Config{})

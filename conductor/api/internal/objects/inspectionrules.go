@@ -70,7 +70,7 @@ var inspectionRuleResource = complete(resource{
 		list:   []listCheck{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
 		get:    []check{uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
 		post:   []check{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
-		patch:  []check{identValid, patchDecodes, patchNotNull, recordExists},
+		patch:  []check{identValid, patchDecodes, recordExists, patchNotNull},
 		update: []check{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
 		delete: []check{uuidInSchema, identValid, recordExists},
 	},
