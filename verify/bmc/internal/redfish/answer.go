@@ -46,8 +46,13 @@ const ErrUnlicensed = failure.Reason("the BMC has no licence for it")
 //
 // Source: get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 var (
-	accountLocked = regexp.MustCompile(`(?i)(account|user|login)([ _.-]?(lock([^d]|$)|blocked)|([^.,:;]|\.\w){0,40}\b(locked|lock on)\b|` +
-		`( (account|name))?( (is|was|has been))?( \w+)? blocked\b)|(\b|_)lock(ed)?[ _-]?out\b|\bb?locked (account|user|login)\b`)
+	accountLocked = regexp.MustCompile("(?i)" + strings.Join([]string{
+		`(account|user|login)[ _.-]?(lock([^d]|$)|blocked)`,                            // AccountLocked, and not UserLockdown
+		`(account|user|login)([^.,:;]|\.\w){0,40}\b(locked|lock on)\b`,                 // the account of 'j.doe' is locked
+		`(account|user|login)( (account|name))?( (is|was|has been))?( \w+)? blocked\b`, // the login account is blocked
+		`(\b|_)lock(ed)?[ _-]?out\b`,                                                   // you are locked out
+		`\bb?locked (account|user|login)\b`,
+	}, "|"))
 	unlicensed = regexp.MustCompile(`(?i)licen[sc]e`)
 )
 
