@@ -33,9 +33,6 @@ func (e *abortError) Error() string {
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := kindOf(t.Node().ProvisionState)
 	err := t.refreshCache(ctx, kind, false)
-	if verify.LoginRefused(err) { // a clean-up would send the password again, and nothing has begun
-		return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }}
-	}
 	if err == nil {
 		err = t.runSteps(ctx, kind)
 	}
@@ -55,6 +52,8 @@ func (t *Task) doSteps(ctx context.Context) result {
 		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
 	case errors.Is(err, errHeld):
 		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
+	case verify.LoginRefused(err): // a clean-up would send the password again
+		return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }}
 	default:
 		return failedWith(err)
 	}
