@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // Direct returns the deploy interface "direct". The package comment describes the deploy interfaces.
@@ -106,12 +107,13 @@ func (d deployment) Steps(n Node, work states.Work) []conductor.Step {
 	}
 }
 
-// bootInstance boots the machine's instance. If that fails, it removes what the boot interface has provided.
+// bootInstance boots the machine's instance. If that fails, it removes what the boot interface has provided, unless the
+// BMC has refused the password, which that would send again.
 //
 // Source: deploying_error_handler in ironic/conductor/utils.py and clean_up in ironic/drivers/modules/agent_base.py.
 func (deployment) bootInstance(ctx context.Context, t Task) error {
 	err := bootInto(ctx, t, func() error { return t.Chosen.Boot.PrepareInstance(ctx, t) })
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || verify.LoginRefused(err) {
 		return err
 	}
 	if failure := t.Chosen.Boot.CleanUpInstance(ctx, t); failure != nil {

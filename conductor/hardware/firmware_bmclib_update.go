@@ -176,7 +176,10 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 	if err != nil {
 		return err
 	}
-	before, _ := u.version(ctx, s.component) // it is needed only if the BMC loses the task or its restart's answer
+	before, err := u.version(ctx, s.component) // it is needed only if the BMC loses the task or its restart's answer
+	if verify.LoginRefused(err) {
+		return err
+	}
 	taskID := ""
 	for _, step := range steps {
 		switch step {
@@ -222,26 +225,32 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 func (u *firmwareUpdate) session(ctx context.Context, limit time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
 	b.timeout = limit
-	err := b.call(ctx, u.task.Task.Node(), "firmware update", do)
-	if u.refusals++; !errors.Is(err, verify.Credentials) {
+	return u.counted(b.call(ctx, u.task.Task.Node(), "firmware update", do))
+}
+
+// counted counts the error of a session, and returns it.
+func (u *firmwareUpdate) counted(err error) error {
+	if u.refusals++; !verify.LoginRefused(err) {
 		u.refusals = 0
 	}
 	return err
 }
 
-// refused reports whether a wait ends since credentials were refused: twice, as a BMC that restarts may refuse them for
-// a moment, and no more often, as a BMC may lock the account.
-func (u *firmwareUpdate) refused() bool { return u.refusals > 1 }
+// refused reports whether a wait for a component ends since the password was refused, which a BMC may lock the account
+// for. A BMC whose own firmware is updated restarts, and may refuse it for a moment: it gets the password once more.
+func (u *firmwareUpdate) refused(component string) bool {
+	return u.refusals > 1 || u.refusals > 0 && component != inventory.SlugBMC
+}
 
 // version returns the version of a component's firmware, empty if the BMC does not report it.
 func (u *firmwareUpdate) version(ctx context.Context, component string) (string, error) {
 	found, err := u.ReadFirmware(ctx, u.task.Task.Node())
 	for _, each := range found {
 		if strings.EqualFold(each.Component, component) {
-			return each.CurrentVersion, nil
+			return each.CurrentVersion, u.counted(nil)
 		}
 	}
-	return "", err
+	return "", u.counted(err)
 }
 
 // await reads the task of an update until it is complete. A task that waits for the machine's restart gets one. A task
@@ -267,14 +276,16 @@ func (u *firmwareUpdate) await(ctx context.Context, component, taskID, before st
 		switch {
 		case state == constants.Complete:
 			return nil
-		case state == constants.Failed, u.refused():
+		case state == constants.Failed, u.refused(component):
 			return failure
 		case lost:
 			now, err := u.version(ctx, component)
 			if done, err := withoutTask(before, now); done || err != nil {
 				return err
 			}
-			failure = errors.Join(failure, err)
+			if failure = errors.Join(failure, err); u.refused(component) {
+				return failure
+			}
 		case state == constants.PowerCycleHost && !restarted:
 			restarted = true
 			power := states.PowerRebooting
@@ -328,7 +339,7 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 			_, err := c.GetPowerState(ctx)
 			return err
 		})
-		if u.refused() {
+		if u.refused(inventory.SlugBMC) {
 			return failure
 		}
 		if failure != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -131,19 +132,21 @@ func TestTheVersionTellsWhetherABMCHasRestartedThatHasNotAnswered(t *testing.T) 
 	}
 }
 
-// A BMC that restarts with its firmware may refuse the credentials for a moment.
-func TestTheWaitsOfAFirmwareUpdateEndWithCredentialsThatAreRefusedTwice(t *testing.T) {
+// A BMC that restarts with its own firmware may refuse the credentials for a moment, and gets them once more.
+func TestTheWaitsOfAFirmwareUpdateEndWithRefusedCredentials(t *testing.T) {
 	const complete = "sent 1m0s Completed " + restart + " 1m0s"
 	for _, test := range []struct {
-		after    string
-		refusals int
-		end      states.State
-		log      string
+		component string
+		after     string
+		refusals  int
+		end       states.State
+		log       string
 	}{
-		{"sent", 1, states.Manageable, "sent 1m0s 401 1m0s Completed " + restart + " 1m0s"},
-		{"sent", 5, states.CleanFail, "sent 1m0s 401 1m0s 401"},
-		{restart, 1, states.Manageable, complete + " 401 1m0s"},
-		{restart, 5, states.CleanFail, complete + " 401 1m0s 401"},
+		{"bios", "sent", 5, states.CleanFail, "sent 1m0s 401"},
+		{"bmc", "sent", 1, states.Manageable, "sent 1m0s 401 1m0s Completed " + restart + " 1m0s"},
+		{"bmc", "sent", 5, states.CleanFail, "sent 1m0s 401 1m0s 401"},
+		{"bmc", restart, 1, states.Manageable, complete + " 401 1m0s"},
+		{"bmc", restart, 5, states.CleanFail, complete + " 401 1m0s 401"},
 	} {
 		s, u, server, files := startOpenBMC(t, "Completed")
 		server.AddFault(bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Method: http.MethodPost, If: func(*http.Request) bool {
@@ -159,10 +162,27 @@ func TestTheWaitsOfAFirmwareUpdateEndWithCredentialsThatAreRefusedTwice(t *testi
 		n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)},
 			func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 		s.setPower(n, states.PowerOn)
-		n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "bmc.bin"})
+		n = s.updateFirmware(n, map[string]any{"component": test.component, "url": files + "bmc.bin"})
 		require.Equal(t, test.end, n.ProvisionState, n.LastError)
 		require.Equal(t, test.end == states.CleanFail, strings.Contains(n.LastError, "credentials refused"), n.LastError)
 		require.Equal(t, test.log, strings.Join(u.log, " "))
+	}
+}
+
+// An update logs in for the power state, for what the provider needs, for the version, and for the upload.
+func TestAWrongPasswordCostsAFirmwareUpdateOneLogin(t *testing.T) {
+	for accepted := range int32(4) {
+		s, _, server, files := startOpenBMC(t, "Completed")
+		n := s.node(testMachine{driver: "bmclib", info: openBMCInfo(t, server)},
+			func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		s.setPower(n, states.PowerOn)
+		var logins atomic.Int32
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Method: http.MethodPost,
+			If: func(*http.Request) bool { return logins.Add(1) > accepted }, Do: bmctest.Status(http.StatusUnauthorized)})
+		n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "bmc.bin"})
+		require.Equal(t, states.CleanFail, n.ProvisionState)
+		require.Contains(t, n.LastError, "credentials refused")
+		require.Equal(t, accepted+1, logins.Load())
 	}
 }
 

@@ -59,7 +59,31 @@ func TestAWaitForAnImageInItsSlotEndsWithRefusedCredentials(t *testing.T) {
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "credentials refused")
-	require.LessOrEqual(t, logins.Load(), int32(2)) // the clean-up sends them again
+	require.LessOrEqual(t, logins.Load(), int32(1))
+}
+
+// A deployment sends a wrong password once: neither the clean-up of the boot nor the conductor's sends it again.
+func TestAWrongPasswordCostsADeploymentOneLogin(t *testing.T) {
+	for _, test := range []struct {
+		deploy           string
+		driver, instance map[string]any
+	}{
+		{"ramdisk", nil, map[string]any{"boot_iso": image}},
+		{"custom-agent", map[string]any{"deploy_iso": image}, nil},
+	} {
+		t.Run(test.deploy, func(t *testing.T) {
+			server := startRedfish(t)
+			s := start(t, hardware.Config{})
+			n := s.node(redfishMachine(server, t), withMedia(states.Available, test.deploy, test.driver, test.instance), func(n *conductor.Node) {
+				n.DriverInfo["redfish_password"] = wrong
+			})
+			n = s.request(n, "active")
+			require.Equal(t, states.DeployFail, n.ProvisionState)
+			require.Contains(t, n.LastError, "credentials refused")
+			require.NotContains(t, n.LastError, "clean up")
+			require.Equal(t, 1, server.Logins().Attempts)
+		})
+	}
 }
 
 // A refused request of a user who is logged in locks no account: the wait goes on.
