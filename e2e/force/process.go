@@ -64,25 +64,8 @@ func (p *process) start(ctx context.Context) error {
 	p.endOutage()
 	p.mu.Unlock()
 	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if is, err := p.ready(lines.Text()); is || err != nil {
-				p.mu.Lock()
-				p.serving = err == nil
-				p.mu.Unlock()
-				ready <- err
-				break
-			}
-		}
-		_, _ = io.Copy(io.Discard, out)
-		err := command.Wait()
-		p.mu.Lock()
-		p.beginOutage()
-		serving := p.serving
-		p.mu.Unlock()
-		close(exited)
-		if serving {
-			p.onExit(errors.Join(fmt.Errorf("%s has ended by itself", p.name), err))
-		}
+		p.awaitReady(out, ready)
+		p.awaitExit(command, exited)
 	}()
 	select {
 	case err := <-ready:
@@ -91,6 +74,34 @@ func (p *process) start(ctx context.Context) error {
 		return fmt.Errorf("%s ended before it was ready, see %s: %s", p.name, file, tail(file))
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// awaitReady reads the output of the process to its end. It sends the result of the line that says whether the process
+// is ready.
+func (p *process) awaitReady(out io.Reader, result chan<- error) {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if is, err := p.ready(lines.Text()); is || err != nil {
+			p.mu.Lock()
+			p.serving = err == nil
+			p.mu.Unlock()
+			result <- err
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, out)
+}
+
+// awaitExit waits for the end of the process, which begins an outage, and closes exited.
+func (p *process) awaitExit(command *exec.Cmd, exited chan<- struct{}) {
+	err := command.Wait()
+	p.mu.Lock()
+	p.beginOutage()
+	serving := p.serving
+	p.mu.Unlock()
+	close(exited)
+	if serving {
+		p.onExit(errors.Join(fmt.Errorf("%s has ended by itself", p.name), err))
 	}
 }
 
