@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
 	"github.com/ironstate/ironstate/conductor"
@@ -139,7 +138,6 @@ func (o *options) logHandler(to io.Writer) slog.Handler {
 func (o *options) check() error {
 	return cmp.Or(
 		program.Between("demo", o.demo, 0, maxDemo),
-		o.checkName(),
 		o.storeFlags.check(),
 		o.backups.check(o),
 		o.images.check(),
@@ -155,14 +153,6 @@ func (o *options) check() error {
 		o.serverFlags.check(o.agents.listen),
 		o.checkTracing(),
 	)
-}
-
-// checkName refuses a name that would break the lines of texts and logs.
-func (o *options) checkName() error {
-	if strings.ContainsFunc(o.name, unicode.IsControl) {
-		return program.Usagef("-name is %q: want no control characters", o.name)
-	}
-	return nil
 }
 
 // checkTracing returns an error for a malformed -otlp.
@@ -201,7 +191,7 @@ func (o *options) checkSeries() error {
 
 // flagOf names the flags of fields of the configurations of packages, where the package checks the value of the flag.
 var flagOf = map[string]string{
-	"conductor.Group": "-group", "conductor.DefaultGroup": "-default-group",
+	"conductor.Name": "-name", "conductor.Group": "-group", "conductor.DefaultGroup": "-default-group",
 	"conductor.AutomatedCleaning.Source": "-clean-step-source",
 	"conductor.ExpectedTimes":            "-expected-time",
 	"conductor.FastTrackTimeout":         "-fast-track-timeout",
