@@ -192,6 +192,7 @@ func (o *options) checkSeries() error {
 // flagOf names the flags of fields of the configurations of packages, where the package checks the value of the flag.
 var flagOf = map[string]string{
 	"conductor.Name": "-name", "conductor.Group": "-group", "conductor.DefaultGroup": "-default-group",
+	"conductor.AgentVerifyCA":            "-agent-verify-ca",
 	"conductor.AutomatedCleaning.Source": "-clean-step-source",
 	"conductor.ExpectedTimes":            "-expected-time",
 	"conductor.FastTrackTimeout":         "-fast-track-timeout",
