@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -63,8 +64,8 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
-// bootDeviceFunction is what a hardware type without a BootDeviceManager lacks, in the text of a refusal.
-const bootDeviceFunction = "boot devices"
+// bootDevices is what a hardware type without a BootDeviceManager lacks, in the text of a refusal.
+const bootDevices = "boot devices"
 
 type bootArgs struct {
 	Device     string
@@ -76,7 +77,7 @@ func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bo
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return boot, err
 	}
-	return withInterface(ctx, c.engine.exclusively, ident, bootDeviceFunction, read)
+	return withInterface(ctx, c.engine.exclusively, ident, function{name: bootDevices, call: "the boot device"}, read)
 }
 
 // BootDevices returns the devices that a node can boot from; it fails as
@@ -86,7 +87,7 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, er
 }
 
 func bootDevicesHere(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
-	devices, err := withInterface(ctx, c.engine.shared, ident, bootDeviceFunction, BootDeviceManager.BootDevices)
+	devices, err := withInterface(ctx, c.engine.shared, ident, function{name: bootDevices}, BootDeviceManager.BootDevices)
 	if c.config.Table.Series() < uefiHTTPSince {
 		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
 	}
@@ -113,7 +114,7 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		by, ok := hardware.(BootDeviceManager)
 		switch {
 		case !ok:
-			return nil, unsupported(n, bootDeviceFunction)
+			return nil, unsupported(n, bootDevices)
 		case args.Device == uefiHTTP && c.config.Table.Series() < uefiHTTPSince:
 			return nil, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
 		}
@@ -125,29 +126,37 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, err
 	}
 	// It goes on if the client leaves, or another conductor no longer waits for it, as in Ironic.
-	return none{}, c.engine.exclusivelyFor(context.WithoutCancel(ctx), bootDeviceTimeout, ident, "setting the boot device", set)
+	return none{}, c.engine.exclusively(context.WithoutCancel(ctx), slowCallTimeout, ident, "setting the boot device", set)
 }
 
 const (
 	// clientCallTimeout bounds a hardware call whose result a client waits for.
 	clientCallTimeout = time.Minute
-	// bootDeviceTimeout bounds a change of the boot device, for which slow BMCs need more. It is less than the time in
-	// which an HTTP server has to answer, see package api.
-	bootDeviceTimeout = 110 * time.Second
+	// slowCallTimeout bounds a call for which slow BMCs need more: a change of the boot device, and reading virtual media.
+	// It is less than the time in which an HTTP server has to answer, see package api.
+	slowCallTimeout = 110 * time.Second
 )
+
+// function is a function of a hardware interface that clients call.
+type function struct {
+	name  string        // in the text of a refusal
+	call  string        // what a call is for: while one hangs, others for the same are refused; if empty, the name
+	limit time.Duration // of a call; 0 stands for clientCallTimeout
+}
 
 // withInterface calls f for a node whose hardware type is an A, and returns its results. reserve is the engine's method
 // that calls a function for a node, with or without a reservation. For any other hardware type the error matches
 // [Unsupported] and names the function.
 func withInterface[A, R any](
-	ctx context.Context, reserve func(ctx context.Context, ident, what string, f hardwareCall) error, ident, function string,
-	f func(A, context.Context, *Node) (R, error),
+	ctx context.Context, reserve func(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error,
+	ident string, of function, f func(A, context.Context, *Node) (R, error),
 ) (R, error) {
 	var result, none R
-	err := reserve(ctx, ident, function, func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
+	limit, what := cmp.Or(of.limit, clientCallTimeout), cmp.Or(of.call, of.name)
+	err := reserve(ctx, limit, ident, what, func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
 		by, ok := hardware.(A)
 		if !ok {
-			return nil, unsupported(n, function)
+			return nil, unsupported(n, of.name)
 		}
 		result, err = f(by, ctx, n)
 		return nil, err
@@ -206,9 +215,9 @@ func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendor
 	case !ok:
 		return nil, refuse(Unsupported, "No handler for method %s", args.Method)
 	case !m.Exclusive:
-		err = c.engine.shared(ctx, ident, what, call)
+		err = c.engine.shared(ctx, clientCallTimeout, ident, what, call)
 	default:
-		err = c.engine.exclusively(ctx, ident, what, call)
+		err = c.engine.exclusively(ctx, clientCallTimeout, ident, what, call)
 	}
 	if err != nil {
 		return nil, err // the call may still write its answer

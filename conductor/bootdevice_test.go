@@ -151,3 +151,77 @@ func TestBootByHTTPIsKnownSince2024_1(t *testing.T) {
 		})
 	}
 }
+
+// While one call for a boot device hangs, the other one is answered: the devices are a list, which asks no BMC.
+func TestABootDeviceThatHangsHidesNoListOfDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := make(chan bool)
+		f := start(t, func(c *conductor.Config) {
+			c.SkipPowerSync, c.Hardware = true, map[string]conductor.Hardware{"fake-hardware": hangingRead{&conductor.Fake{}, hangs}}
+		})
+		t.Cleanup(func() { close(hangs) })
+		n := f.node(states.Manageable)
+		_, _, err := f.BootDevice(f.ctx, n.UUID)
+		require.ErrorContains(t, err, "the call does not return")
+		_, _, err = f.BootDevice(f.ctx, n.UUID)
+		require.ErrorContains(t, err, "an earlier call for the boot device has not returned yet")
+		devices, err := f.BootDevices(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.NotEmpty(t, devices)
+	})
+}
+
+// hangingRead is hardware whose boot device cannot be read.
+type hangingRead struct {
+	*conductor.Fake
+	hangs chan bool
+}
+
+func (h hangingRead) BootDevice(context.Context, *conductor.Node) (string, bool, error) {
+	<-h.hangs
+	return "", false, nil
+}
+
+// timed is hardware that records how long it may take.
+type timed struct {
+	*managed
+	limit *time.Duration
+}
+
+func (h timed) note(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	*h.limit = time.Until(deadline)
+	return nil
+}
+
+func (h timed) InjectNMI(ctx context.Context, _ *conductor.Node) error { return h.note(ctx) }
+
+func (h timed) SetBootDevice(ctx context.Context, _ *conductor.Node, _ string, _ bool) error {
+	return h.note(ctx)
+}
+
+func (h timed) VirtualMedia(ctx context.Context, _ *conductor.Node) ([]conductor.VirtualMedia, error) {
+	return nil, h.note(ctx)
+}
+
+// A slow BMC may take longer than others for what needs many requests, also for the client of another conductor.
+func TestHowLongAClientsCallOfTheHardwareMayTake(t *testing.T) {
+	const slow, server = 110 * time.Second, 120 * time.Second // WriteTimeout in the documentation of package api
+	require.Less(t, slow, conductor.ForwardTimeout)
+	require.Less(t, conductor.ForwardTimeout, server)
+	synctest.Test(t, func(t *testing.T) {
+		var limit time.Duration
+		k := startKinds(t, func(c *conductor.Config) {
+			c.SkipPowerSync, c.Hardware[c.Name] = true, timed{&managed{Fake: &conductor.Fake{}}, &limit}
+		})
+		k.each(states.Manageable, func(by *conductor.Conductor, n *conductor.Node) {
+			require.NoError(t, by.Management(n.UUID).InjectNMI(k.ctx))
+			require.Equal(t, time.Minute, limit)
+			require.NoError(t, by.SetBootDevice(k.ctx, n.UUID, "pxe", true))
+			require.Equal(t, slow, limit)
+			_, err := by.Management(n.UUID).VirtualMedia(k.ctx)
+			require.NoError(t, err)
+			require.Equal(t, slow, limit)
+		})
+	})
+}

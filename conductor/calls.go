@@ -217,11 +217,13 @@ func (c *calls) forget(ctx context.Context, id string) {
 	}
 }
 
-// forwardTimeout bounds a call of another conductor, and the wait for its result.
-const forwardTimeout = time.Minute
-
-// callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
-const callExpiry = 10 * forwardTimeout
+const (
+	// forwardTimeout bounds a call of another conductor, and the wait for its result. The other conductor may need
+	// slowCallTimeout.
+	forwardTimeout = slowCallTimeout + 5*time.Second
+	// callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
+	callExpiry = 10 * time.Minute
+)
 
 // reconcile serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.

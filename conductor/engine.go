@@ -117,18 +117,13 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, prepare prepara
 // is stored if the node was reserved for the call, also beside an error.
 type hardwareCall func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error)
 
-// exclusively reserves a node, calls f and drops the reservation. It retries while the node is
+// exclusively reserves a node, calls f for up to a time and drops the reservation. It retries while the node is
 // reserved. what names what the call is for.
-func (e *engine) exclusively(ctx context.Context, ident, what string, f hardwareCall) error {
-	return e.exclusivelyFor(ctx, clientCallTimeout, ident, what, f)
-}
-
-// exclusivelyFor is exclusively for a call that may take up to a time.
-func (e *engine) exclusivelyFor(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
+func (e *engine) exclusively(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
 	return e.fleet.retryLocked(ctx, func() error { return e.tryExclusively(ctx, limit, ident, what, f) })
 }
 
-// tryExclusively is exclusivelyFor without retries.
+// tryExclusively is exclusively without retries.
 func (e *engine) tryExclusively(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
 	var hardware Hardware
 	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
@@ -252,13 +247,13 @@ func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error
 	return n, hardware, err
 }
 
-// shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
-func (e *engine) shared(ctx context.Context, ident, what string, f hardwareCall) error {
+// shared calls f for up to a time, which changes neither the node nor its hardware, whether the node is reserved or not.
+func (e *engine) shared(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
 	n, hardware, err := e.load(ctx, ident)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, clientCallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err = callHardware(ctx, e.types, n, "for "+what, func(ctx context.Context) (func(*Node), error) { return f(ctx, hardware, n) })
 	if err != nil {

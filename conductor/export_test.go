@@ -13,6 +13,9 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
+// ForwardTimeout is forwardTimeout.
+const ForwardTimeout = forwardTimeout
+
 func init() {
 	hashPassword = func(password []byte) ([]byte, error) {
 		if len(password) > 72 {

@@ -58,9 +58,8 @@ func (m NodeManagement) InjectNMI(ctx context.Context) error {
 }
 
 func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
-	return withInterface(ctx, c.engine.exclusively, ident, "inject_nmi", func(by Management, ctx context.Context, n *Node) (none, error) {
-		return none{}, by.InjectNMI(ctx, n)
-	})
+	inject := func(by Management, ctx context.Context, n *Node) (none, error) { return none{}, by.InjectNMI(ctx, n) }
+	return withInterface(ctx, c.engine.exclusively, ident, function{name: "inject_nmi"}, inject)
 }
 
 // VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it may
@@ -74,7 +73,7 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 	if c.config.Table.Series() < states.Gazpacho {
 		read = c.engine.exclusively
 	}
-	return withInterface(ctx, read, ident, "get_virtual_media", Management.VirtualMedia)
+	return withInterface(ctx, read, ident, function{name: "get_virtual_media", limit: slowCallTimeout}, Management.VirtualMedia)
 }
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
@@ -287,7 +286,7 @@ func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
 }
 
 func readIndicatorsHere(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
-	return withInterface(ctx, c.engine.shared, ident, "get_supported_indicators", IndicatorReader.Indicators)
+	return withInterface(ctx, c.engine.shared, ident, function{name: "get_supported_indicators"}, IndicatorReader.Indicators)
 }
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
@@ -302,5 +301,5 @@ func readIndicatorHere(ctx context.Context, c *Conductor, ident string, args ind
 	read := func(by IndicatorReader, ctx context.Context, n *Node) (string, error) {
 		return by.IndicatorState(ctx, n, args.Component, args.Name)
 	}
-	return withInterface(ctx, c.engine.exclusively, ident, "get_indicator_state", read)
+	return withInterface(ctx, c.engine.exclusively, ident, function{name: "get_indicator_state"}, read)
 }
