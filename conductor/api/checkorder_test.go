@@ -19,6 +19,15 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 	const (
 		noAPI, noAllocations = "The API is not supported for this version", "The API version does not allow allocations"
 		bogus, badTraits     = "Unexpected arguments: bogus", "Schema error: 5 is not of type 'array', 'null'"
+		noDriver             = "Could not find the following driver(s) or hardware type(s): x."
+		noInventory          = "Schema error for data: 'inventory' is a required property"
+		badField             = "Schema error: 'bogus' is not one of ['hosts', 'links', 'name', 'default_boot_interface', 'enabled_boot_interfaces', " +
+			"'default_console_interface', 'enabled_console_interfaces', 'default_deploy_interface', 'enabled_deploy_interfaces', " +
+			"'default_inspect_interface', 'enabled_inspect_interfaces', 'default_management_interface', 'enabled_management_interfaces', " +
+			"'default_network_interface', 'enabled_network_interfaces', 'default_power_interface', 'enabled_power_interfaces', " +
+			"'default_raid_interface', 'enabled_raid_interfaces', 'default_vendor_interface', 'enabled_vendor_interfaces', " +
+			"'default_storage_interface', 'enabled_storage_interfaces', 'default_rescue_interface', 'enabled_rescue_interfaces', " +
+			"'default_bios_interface', 'enabled_bios_interfaces', "
 	)
 	for _, c := range []struct {
 		series                      states.Series
@@ -43,9 +52,21 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Epoxy, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, bogus},
 		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"resource_class": "x"}`, 400, bogus},
 		{states.Epoxy, "POST", "continue_inspection?bogus=1&node_uuid=x", "", `{}`, 400, bogus},
-		{states.Epoxy, "POST", "continue_inspection?node_uuid=x", "", `{}`, 400, "Schema error for data: 'inventory' is a required property"},
+		{states.Epoxy, "POST", "continue_inspection?node_uuid=x", "", `{}`, 400, noInventory},
 		{states.Flamingo, "PATCH", "inspection_rules/" + absentUUID, "latest", "null", 404, "Rule " + absentUUID + " could not be found."},
 		{states.Gazpacho, "PATCH", "inspection_rules/" + absentUUID, "latest", "null", 400, "Schema error: None is not of type 'array'"},
+		{states.Epoxy, "POST", "continue_inspection?=1&node_uuid=x", "", `{"": 1, "node_uuid": 1}`, 400, noInventory},
+		{states.Gazpacho, "GET", "drivers/x?fields=bogus", "latest", "", 404, noDriver},
+		{states.Hibiscus, "GET", "drivers/x?fields=bogus", "1.76", "", 406, "Request not acceptable."},
+		{states.Hibiscus, "GET", "drivers/x?fields=bogus", "1.85", "", 400, badField + "'properties', 'type']"},
+		{states.Hibiscus, "GET", "drivers?fields=bogus&detail=true", "latest", "", 400,
+			badField + "'default_firmware_interface', 'enabled_firmware_interfaces', 'properties', 'type']"},
+		{states.Hibiscus, "GET", "drivers/x/bogus", "latest", "", 404, noDriver},
+		{states.Hibiscus, "GET", "conductors/x/bogus", "latest", "", 404, "Conductor x could not be found."},
+		{states.Hibiscus, "GET", "allocations/x/bogus", "latest", "", 404, "Allocation x could not be found."},
+		{states.Epoxy, "GET", "chassis/a%2Fchassis/detail", "latest", "", 400, "Expected UUID for marker: a"},
+		{states.Epoxy, "GET", "chassis/" + absentUUID + "/b/detail", "latest", "", 400, "Expected an integer for limit: b"},
+		{states.Epoxy, "GET", "portgroups/x/52:54:00:00:00:01/c/detail", "latest", "", 400, "Expected UUID for marker: c"},
 		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
 	} {
 		s := start(t, c.series, api.Config{})

@@ -163,7 +163,7 @@ func TestADriverHasTheFieldsOfTheVersion(t *testing.T) {
 
 func TestTheFieldsOfDriversCanBeChosenSince1_77(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, states.Latest(), api.Config{}, map[string]conductor.Hardware{"plain": &plain{}})
+	s := startWith(t, states.Gazpacho, api.Config{}, map[string]conductor.Hardware{"plain": &plain{}})
 	for _, path := range []string{"/v1/drivers?fields=name", "/v1/drivers/ipmi?fields=name"} {
 		require.Equal(t, "Request not acceptable.", s.do("GET", path, "1.76", "").fault())
 		require.Equal(t, http.StatusOK, s.do("GET", path, "1.77", "").status)

@@ -41,6 +41,7 @@ func TestAnEscapedSlashIsNoSeparatorSince2025_2(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, answer.status, path)
 		require.Contains(t, string(answer.body), "The API version does not allow "+text+`\"`, path)
 	}
+	require.Contains(t, s.do("GET", "/v1/runbooks/b/traits.json", "1.90", "").body, "runbook traits")
 }
 
 // A program in front of the API may have changed the path alone.

@@ -5,6 +5,7 @@
 package drivers
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -98,14 +99,33 @@ func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error
 	}))
 }
 
+// driverFieldsInSchema refuses fields that the schema of the query does not have, since 2026.2.
+//
+// Source: ironic/api/schemas/v1/driver.py.
+func driverFieldsInSchema(r *rest.Request, fields rest.FieldSet) error {
+	if r.Series < states.Hibiscus || r.Version < since.DriverFields || r.InPath("fields") {
+		return nil
+	}
+	known := []string{"hosts", "links", "name"}
+	for _, kind := range []string{
+		"boot", "console", "deploy", "inspect", "management", "network", "power", "raid", "vendor", "storage", "rescue", "bios", "firmware",
+	} {
+		if kind != "firmware" || r.Version >= since.Firmware {
+			known = append(known, "default_"+kind+"_interface", "enabled_"+kind+"_interfaces")
+		}
+	}
+	return fault.OneOf(append(known, "properties", "type"), fields...)
+}
+
 // listDrivers answers GET /v1/drivers.
 func listDrivers(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("type", "detail", "fields")
 	kind, asked, fields := a.Text("type"), a.Boolean("detail"), rest.FieldSet(a.List("fields"))
 	detail := asked != nil && *asked
+	if err := cmp.Or(a.Err, driverFieldsInSchema(r, fields)); err != nil {
+		return rest.Answer{}, err
+	}
 	switch {
-	case a.Err != nil:
-		return rest.Answer{}, a.Err
 	case len(fields) > 0 && detail:
 		return rest.Answer{}, fault.Invalid("Can not specify ?detail=True and fields in the same request.")
 	case (asked != nil || a.Has("type")) && r.Version < since.DriverDetail:
@@ -165,10 +185,10 @@ func findDriver(r *rest.Request) (hosts []string, err error) {
 func showDriver(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
 	fields := rest.FieldSet(a.List("fields"))
-	switch {
-	case a.Err != nil:
-		return rest.Answer{}, a.Err
-	case fields != nil && r.Version < since.DriverFields:
+	if err := cmp.Or(a.Err, driverFieldsInSchema(r, fields)); err != nil {
+		return rest.Answer{}, err
+	}
+	if fields != nil && r.Version < since.DriverFields {
 		return rest.Answer{}, fault.NotAcceptable
 	}
 	hosts, err := findDriver(r)

@@ -53,6 +53,7 @@ var portGroupResource = complete(resource{
 	list: listRules{
 		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		filters: []filter{byNode("node"), byAddress, byNodeShard(since.PortGroupShard), byConductorGroups},
+		first:   []string{"node", "address"},
 	},
 	orders: orders{
 		list: []listCheck{

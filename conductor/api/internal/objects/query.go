@@ -61,7 +61,7 @@ func formatted(name string, is func(string) bool) *schema.Schema {
 var uuidOrName = &schema.Schema{AnyOf: []*schema.Schema{uuidKind.schema, formatted("name", rest.IsName)}}
 
 // queryInSchema refuses a query that does not satisfy the schema of a series that has one. Of several faults it tells
-// the one of the parameter that is first by its name.
+// the one of the parameter that is first by its name. The schema does not see the arguments in the path.
 func (x *resource) queryInSchema(r *rest.Request, a *rest.Args) error {
 	query := maps.Clone(a.Values)
 	if fields := a.List("fields"); fields != nil {
@@ -71,6 +71,7 @@ func (x *resource) queryInSchema(r *rest.Request, a *rest.Args) error {
 		}
 		query["fields"] = items
 	}
+	maps.DeleteFunc(query, func(name string, _ any) bool { return r.InPath(name) })
 	valid := &schema.Schema{Closed: true, First: true, Properties: []schema.Property{{Name: "fields", Schema: x.fieldsSchema(r)}}}
 	for name, k := range x.list.kinds {
 		if name != "fields" && k.schema != nil {

@@ -4,6 +4,7 @@ package objects
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -34,17 +35,11 @@ func (x *resource) controller(s *rest.Service) *rest.Controller {
 
 // pathArgs returns the names of the arguments that further segments of the path /detail set: Ironic's web framework
 // gives them to the first parameters of the list's handler.
-func (x *resource) pathArgs() (names []string) {
-	switch {
-	case x.list.first != nil:
+func (x *resource) pathArgs() []string {
+	if x == nodeResource { // whose other filters are next
 		return x.list.first
-	case len(x.list.filters) == 0:
-		return []string{"marker"}
 	}
-	for _, f := range x.list.filters {
-		names = append(names, f.name)
-	}
-	return names
+	return append(slices.Clone(x.list.first), "marker", "limit", "sort_key", "sort_dir")
 }
 
 // BelowNode returns the child resources of a node that this package serves.

@@ -34,6 +34,9 @@ func Runbooks(s *rest.Service) *rest.Controller {
 	c.Admit = func(r *rest.Request) error {
 		err := admit(r)
 		_, below, _ := strings.Cut(r.Path, "runbooks/")
+		if r.Suffix {
+			below = strings.TrimSuffix(strings.TrimRight(below, "/"), ".json")
+		}
 		if segments := strings.Split(below, "/"); err != nil && len(segments) > 1 && segments[1] == "traits" {
 			return noTraits
 		}

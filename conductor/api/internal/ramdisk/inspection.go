@@ -3,6 +3,7 @@
 package ramdisk
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -30,11 +31,13 @@ var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []str
 // Source: ContinueInspectionController in ironic/api/controllers/v1/ramdisk.py.
 func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	old := r.Version < since.ContinueInspection
-	q := r.QueryArgs("node_uuid")
 	body, err := r.Decode(rest.MaxInspectionBody)
 	if err != nil {
 		return rest.Answer{}, err
 	}
+	object, _ := body.(map[string]any)
+	maps.DeleteFunc(r.Query, func(name string, _ []string) bool { _, hidden := object[name]; return hidden })
+	q := r.QueryArgs("node_uuid")
 	if q.Err == nil { // their names come before the body, and their types after it
 		q.Err = inspectionSchema.Validate("data", body)
 	}
@@ -46,7 +49,7 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound,
 			Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
 	}
-	n, token, err := r.Conductor.ContinueInspection(r.Context(), r.Source(), body.(map[string]any), uuid, !old)
+	n, token, err := r.Conductor.ContinueInspection(r.Context(), r.Source(), object, uuid, !old)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
 	}

@@ -20,6 +20,7 @@ type bound struct {
 	params []string       // the identifiers, then the optional parameters
 	query  url.Values     // without identifiers, but with the arguments in the path
 	sent   map[string]any // the arguments in the query and the body of a DELETE, without identifiers; nil for other methods
+	inPath []string       // the names of the arguments in the path
 	body   string         // the path segment that is the request's body in place of the sent one; empty for none
 	// identFault is the fault of the identifiers of a node and of one of its parts. Ironic checks them after the names of
 	// all arguments and before the values of the others, and so does [Request.args].
@@ -92,8 +93,8 @@ func distribute(a *Action, method string, segments []string, query url.Values, o
 		}
 		b.body, segments = segments[n], segments[:n]
 	}
-	for i, segment := range segments {
-		name := a.Args[i]
+	b.inPath = a.Args[:len(segments)]
+	for i, name := range b.inPath {
 		if _, sent := b.sent[name]; sent || b.query.Has(name) {
 			other := "query"
 			if !b.query.Has(name) {
@@ -102,7 +103,7 @@ func distribute(a *Action, method string, segments []string, query url.Values, o
 			twice := fault.Invalid("The path and the %s both have the argument %s", other, name)
 			return b, cmp.Or(unexpected(b.query, a.names()), b.identFault, twice)
 		}
-		b.query.Set(name, segment)
+		b.query.Set(name, segments[i])
 	}
 	return b, nil
 }

@@ -78,6 +78,9 @@ func (r *Request) checkVersion(a *Action) error {
 // Param returns the i-th parameter in the path.
 func (r *Request) Param(i int) string { return r.Params[i] }
 
+// InPath reports whether a segment of the path has set an argument.
+func (r *Request) InPath(name string) bool { return slices.Contains(r.bound.inPath, name) }
+
 // Source returns the address of the client's end of the connection, the zero value if the server has not set it.
 // Headers such as X-Forwarded-For, which every client can send, do not count.
 func (r *Request) Source() netip.Addr {
