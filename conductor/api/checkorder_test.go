@@ -21,8 +21,9 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		bogus, badTraits     = "Unexpected arguments: bogus", "Schema error: 5 is not of type 'array', 'null'"
 		noDriver             = "Could not find the following driver(s) or hardware type(s): x."
 		noInventory          = "Schema error for data: 'inventory' is a required property"
-		badField             = "Schema error: 'bogus' is not one of ['hosts', 'links', 'name', 'default_boot_interface', 'enabled_boot_interfaces', " +
-			"'default_console_interface', 'enabled_console_interfaces', 'default_deploy_interface', 'enabled_deploy_interfaces', " +
+		badField             = "Schema error: 'bogus' is not one of ['hosts', 'links', 'name', " +
+			"'default_boot_interface', 'enabled_boot_interfaces', 'default_console_interface', 'enabled_console_interfaces', " +
+			"'default_deploy_interface', 'enabled_deploy_interfaces', " +
 			"'default_inspect_interface', 'enabled_inspect_interfaces', 'default_management_interface', 'enabled_management_interfaces', " +
 			"'default_network_interface', 'enabled_network_interfaces', 'default_power_interface', 'enabled_power_interfaces', " +
 			"'default_raid_interface', 'enabled_raid_interfaces', 'default_vendor_interface', 'enabled_vendor_interfaces', " +
