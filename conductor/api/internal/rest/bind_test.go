@@ -38,6 +38,7 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 		object  object // in the body
 		params  string
 		query   string // what is left of it
+		inPath  string
 		sent    object
 		body    string
 		fault   string // the answer, or later for identFault
@@ -62,8 +63,8 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 		{action: indicator, request: "PUT n?indicator=a&indicator=b", params: "n/",
 			fault: "later Expected UUID or name for indicator: ['a', 'b']"},
 		{action: indicator, request: "PUT a b?indicator=a&indicator=b", params: "a b/", fault: "later " + badName},
-		{action: all, request: "PUT n/p/1/2/b", params: "n/p", query: "x=1&y=2", body: "b"},
-		{action: all, request: "PUT n/p/1", params: "n/p", query: "x=1"},
+		{action: all, request: "PUT n/p/1/2/b", params: "n/p", query: "x=1&y=2", inPath: "x/y", body: "b"},
+		{action: all, request: "PUT n/p/1", params: "n/p", query: "x=1", inPath: "x"},
 		{action: all, request: "PUT n/p/1?x=0", fault: "The path and the query both have the argument x"},
 		{action: all, request: "PUT n/p/1?x=0&z=0", fault: "Unexpected arguments: z"},
 		{action: all, request: "PUT a b/p/1?x=0", fault: badName},
@@ -72,7 +73,7 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 		{action: some, request: "DELETE ?x=1", object: object{"x": true}, query: "x=1", sent: object{"x": []any{"1", true}}},
 		{action: some, request: "DELETE ?z=1", fault: "Unexpected arguments: z"},
 		{action: some, request: "PATCH ?z=1", fault: "Unexpected arguments: z"},
-		{action: some, request: "PATCH 1", query: "x=1"},
+		{action: some, request: "PATCH 1", query: "x=1", inPath: "x"},
 		{action: Action{AnyMethod: true}, request: "DELETE ?z=1", object: object{"z": nil}, query: "z=1"},
 		{action: Action{AnyMethod: true}, request: "PATCH ?z=1", query: "z=1"},
 		{action: Action{Idents: []string{"name"}}, request: "PATCH a b", params: "a b"},
@@ -109,6 +110,7 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 		}
 		require.Equal(t, c.params, strings.Join(got.params, "/"), message...)
 		require.Equal(t, c.query, got.query.Encode(), message...)
+		require.Equal(t, c.inPath, strings.Join(got.inPath, "/"), message...)
 		require.Equal(t, c.sent, got.sent, message...)
 		require.Equal(t, c.body, got.body, message...)
 		require.Same(t, &c.action, got.action, message...)
