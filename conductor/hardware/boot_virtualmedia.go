@@ -151,8 +151,8 @@ const mediaPoll = time.Second
 // answer before they load an image. An image may be inserted although a BMC that answers ejects no other one.
 func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 	kept := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
-	isKept := func(reason error) bool { return errors.Is(kept, reason) }
-	if kept != nil && (ctx.Err() != nil || !slices.ContainsFunc([]error{ErrMediaKept, verify.Unsupported, verify.Protocol}, isKept)) {
+	answered := errors.Is(kept, ErrMediaKept) || errors.Is(kept, verify.Unsupported) || errors.Is(kept, verify.Protocol)
+	if kept != nil && (ctx.Err() != nil || !answered) {
 		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {

@@ -101,19 +101,19 @@ func firmwareSettings(argument any) (settings []firmwareSetting, err error) {
 // of the work and the machine was switched, the agent boots again.
 func (b bmclibFirmware) update(ctx context.Context, t Task) error {
 	settings, err := firmwareSettings(t.Step().Args["settings"])
+	if err != nil {
+		return err
+	}
 	server := t.config.Images
-	if err == nil && server == nil {
-		err = errors.New("this service has no folder of images, into which firmware could be downloaded")
+	if server == nil {
+		return errors.New("this service has no folder of images, into which firmware could be downloaded")
 	}
 	for _, s := range settings {
-		if err == nil {
-			err = server.CheckSource(s.url)
+		if err := server.CheckSource(s.url); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = readPower(ctx, t) // the record may be as old as the last power sync
-	}
-	if err != nil {
+	if err := readPower(ctx, t); err != nil { // the record may be as old as the last power sync
 		return err
 	}
 	u := firmwareUpdate{bmclibFirmware: b, task: t}
@@ -339,23 +339,22 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 			_, err := c.GetPowerState(ctx)
 			return err
 		})
-		if u.refused(inventory.SlugBMC) {
+		switch {
+		case u.refused(inventory.SlugBMC):
 			return failure
-		}
-		if failure != nil {
-			continue
-		}
-		if unanswered != nil {
+		case failure != nil: // it is asked again
+		case unanswered == nil:
+			return nil
+		default:
 			now, err := u.version(ctx, inventory.SlugBMC)
-			switch now {
-			case before:
+			if now == before {
 				return unanswered
-			case "": // it is read again
-				failure = errors.Join(unanswered, err)
-				continue
 			}
+			if now != "" {
+				return nil
+			}
+			failure = errors.Join(unanswered, err) // it is read again
 		}
-		return nil
 	}
 }
 

@@ -34,8 +34,8 @@ func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (devic
 //
 // Source: set_boot_device in ironic/drivers/modules/redfish/management.py.
 func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
-	if err := b.checkDevice(device); err != nil {
-		return err
+	if !slices.Contains(b.devices, device) {
+		return invalidDevice(device)
 	}
 	d, err := b.driverOf(n)
 	if err != nil {
@@ -65,13 +65,6 @@ const onceKey = "redfish_boot_device"
 func (bmcManagement) ForgetBootDevice(n *conductor.Node) {
 	n.DriverInternalInfo = maps.Clone(n.DriverInternalInfo)
 	delete(n.DriverInternalInfo, onceKey)
-}
-
-func (b *bmcs) checkDevice(device string) error {
-	if !slices.Contains(b.devices, device) {
-		return invalidDevice(device)
-	}
-	return nil
 }
 
 // InjectNMI implements [NMIInjector].

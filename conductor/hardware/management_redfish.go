@@ -20,12 +20,12 @@ import (
 type redfishManagement struct{ bmcManagement }
 
 // redfishError returns the error of a function whose request a BMC has refused, with Ironic's text, in which NODE
-// stands for the node's UUID. It returns nil for nil.
+// stands for the node's UUID. It returns nil for nil, and an error about the node's record as it is.
 //
 // Source: RedfishError in ironic/common/exception.py.
 func redfishError(n *conductor.Node, text string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, conductor.Invalid) {
+		return err
 	}
 	return fmt.Errorf("Redfish exception occurred. Error: %s%w", strings.Replace(text, "NODE", n.UUID, 1), err)
 }
@@ -40,9 +40,6 @@ func redfishErrorIfSupported(n *conductor.Node, text string, err error) error {
 
 // SetBootDevice implements [Management].
 func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
-	if err := b.checkDevice(device); err != nil {
-		return err
-	}
 	err := b.bmcManagement.SetBootDevice(ctx, n, device, persistent)
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }

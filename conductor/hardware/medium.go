@@ -196,13 +196,15 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	return m, b.checkBuild(n, m)
 }
 
-// checkMedium refuses a node whose boot interface finds no usable medium: one for the instance if the deploy interface
-// boots a ramdisk, and otherwise one for the agent.
-func checkMedium(b interface {
+// mediumFinder is a boot interface that finds what a node boots from its record.
+type mediumFinder interface {
 	agentMedium(n Node) (medium, error)
 	instanceMedium(n Node) (medium, error)
-}, n Node,
-) error {
+}
+
+// checkMedium refuses a node whose boot interface finds no usable medium: one for the instance if the deploy interface
+// boots a ramdisk, and otherwise one for the agent.
+func checkMedium(b mediumFinder, n Node) error {
 	find := b.agentMedium
 	if n.Chosen.Deploy.BootsRamdisk() {
 		find = b.instanceMedium
