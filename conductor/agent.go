@@ -309,7 +309,10 @@ func resume(ctx context.Context, c *Conductor, ident string, failure error, wait
 		if err := c.rules.unlocked(n); err != nil {
 			return nil, err
 		}
-		ramdisk := failure != nil && c.engine.bootsRamdisk(ctx, n)
+		var ramdisk ramdiskUse
+		if failure != nil {
+			ramdisk = c.engine.bootsRamdisk(ctx, n)
+		}
 		return func(n *Node) error { return c.rules.callBack(n, failure, ramdisk, now()) }, nil
 	})
 	if errors.Is(err, errNothingToDo) {
@@ -318,7 +321,7 @@ func resume(ctx context.Context, c *Conductor, ident string, failure error, wait
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && !inspection.waits(before) {
-		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
+		c.engine.history.failed(ctx, before, n)
 	}
 	return err
 }

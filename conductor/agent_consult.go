@@ -72,36 +72,29 @@ func (e *engine) consultReserved(s *session, t *Task) {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
-	store := func(n *Node) error {
+	failure, err := t.record.conclude(s.ctx, failure, func(n *Node, failure error, ramdisk ramdiskUse) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
-		if err := change(n, at); err != nil {
-			return err
+		var err error
+		if failure != nil {
+			err = e.rules.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
+		} else {
+			err = change(n, at)
 		}
-		if !n.hasWork() || !s.owns(n) {
+		if err == nil && (!n.hasWork() || !s.owns(n)) {
 			n.drop()
 		}
-		return nil
-	}
-	fail := func(err error) func(*Node) error {
-		failure = err
-		f := workFailure{text: err.Error(), ramdisk: e.bootsRamdisk(s.ctx, t.record.pending())}
-		change = func(n *Node, at time.Time) error { return e.rules.fail(n, f, at) }
-		return store
-	}
-	if failure != nil {
-		fail(failure)
-	}
-	err := t.record.conclude(s.ctx, failure, store, fail)
+		return err
+	})
 	if err != nil && !errors.Is(err, errEnded) {
 		e.config.Log.Warn("the answer of an agent could not be stored", "node", before.UUID, "error", err)
 		return
 	}
 	if failure != nil {
-		e.history.failed(s.ctx, before, t.Node(), kindOf(before.ProvisionState).texts.eventType)
+		e.history.failed(s.ctx, before, t.Node())
 	}
 	if t.Node().Claim == s.id {
 		t.run(s.ctx)

@@ -49,25 +49,49 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
-// bootsRamdisk reports whether the work of a node's state boots the agent: the hardware type says so, or the record
-// says that the work has booted it, whatever the interfaces are now that the node has. If the hardware type is not
-// there, panics or hangs, it is enough that the record knows an agent; a machine without one is not powered off. The
-// hardware type reads a clone, since the caller goes on to write the node when the call is abandoned.
-func (e *engine) bootsRamdisk(ctx context.Context, n *Node) bool {
+// ramdiskUse is what a node's hardware type says of the use of the agent in the work of the node's state.
+type ramdiskUse uint8
+
+const (
+	noRamdisk ramdiskUse = iota
+	ramdiskBoots
+	ramdiskUnknown // the hardware type is not there, panics or hangs
+)
+
+// bootsRamdisk asks a node's hardware type whether the work of the node's state boots the agent. The hardware type reads
+// a clone, since the caller goes on to write the node when the call is abandoned.
+func (e *engine) bootsRamdisk(ctx context.Context, n *Node) ramdiskUse {
 	kind, uses := kindOf(n.ProvisionState), false
-	if kind.work.Waiting() == states.NoState {
-		return false // it cannot wait for an agent
+	if !kind.canWait() {
+		return noRamdisk
 	}
 	hardware, err := e.types.of(n)
 	if err == nil {
 		uses, err = e.types.usesAgent(ctx, hardware, n.Clone(), kind.work)
 	}
-	uses = uses || kind.of(n).Prepared || err != nil && (n.Agent.URL != "" || n.Agent.TokenPregenerated)
-	if err != nil && !uses {
-		e.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
+	switch {
+	case err != nil:
+		if !kind.bootsRamdisk(n, ramdiskUnknown) {
+			e.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
+		}
+		return ramdiskUnknown
+	case uses:
+		return ramdiskBoots
+	default:
+		return noRamdisk
 	}
-	return uses && !kind.withoutRamdisk(n)
 }
+
+// bootsRamdisk reports whether the work of a node boots the agent: the hardware type says so, or the record says that
+// the work has booted it, whatever the interfaces are now that the node has. If the hardware type does not answer, it is
+// enough that the record knows an agent, also one that has spoken since; a machine without one is not powered off.
+func (k *workKind) bootsRamdisk(n *Node, use ramdiskUse) bool {
+	known := use == ramdiskUnknown && (n.Agent.URL != "" || n.Agent.TokenPregenerated)
+	return k.canWait() && (use == ramdiskBoots || k.of(n).Prepared || known) && !k.withoutRamdisk(n)
+}
+
+// canWait reports whether the work can wait for an agent.
+func (k *workKind) canWait() bool { return k.work.Waiting() != states.NoState }
 
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
 func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).withoutRamdisk() && k.composed(n) }

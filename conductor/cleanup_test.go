@@ -45,9 +45,9 @@ func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T)
 			off := configured && series >= states.Bobcat
 			for _, state := range []states.State{states.Cleaning, states.CleanWait, states.Deploying, states.Inspecting} {
 				n := &Node{Driver: "plain", ProvisionState: state, CleanSteps: step, DeploySteps: step}
-				left := c.rules.cleanUp(n, false, false)
+				left := c.rules.cleanUp(n, noRamdisk, false)
 				require.Equal(t, off && n.ProvisionState.Work() == states.WorkClean, left != nil && left.PowerOff, "%v in %v", state, series)
-				require.Nil(t, c.rules.cleanUp(n, false, true), "an abort is no failure")
+				require.Nil(t, c.rules.cleanUp(n, noRamdisk, true), "an abort is no failure")
 			}
 		}
 	}
@@ -178,9 +178,13 @@ func TestAHardwareTypeThatIsAskedForTheCleanUpInVainReadsTheNodeAsItWas(t *testi
 		c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"late": hardware}})
 		require.NoError(t, err)
 		n := &Node{Driver: "late", ProvisionState: states.CleanWait, DriverInfo: map[string]any{"of": "the failed work"}}
-		require.False(t, c.engine.bootsRamdisk(t.Context(), n))
+		use := c.engine.bootsRamdisk(t.Context(), n)
+		require.Nil(t, c.rules.cleanUp(n, use, false))
+		heard := n.Clone()
+		heard.Agent.URL = "https://10.0.0.7:9999"
+		require.NotNil(t, c.rules.cleanUp(heard, use, false), "an agent has sent its first heartbeat while the hardware type was asked")
 		booted := &Node{Driver: "late", ProvisionState: states.CleanWait, CleanSteps: &Steps{Prepared: true}}
-		require.True(t, c.engine.bootsRamdisk(t.Context(), booted), "the record says that the agent runs")
+		require.NotNil(t, c.rules.cleanUp(booted, c.engine.bootsRamdisk(t.Context(), booted), false), "the record says that the agent runs")
 		n.DriverInfo["of"] = "its end"
 		close(hardware.release)
 		require.Equal(t, "the failed work", <-hardware.read)

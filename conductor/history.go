@@ -54,8 +54,13 @@ type history struct {
 	fleet  *fleet
 }
 
-// failed adds a node's last error to its history. before is the node before the failure.
-func (h history) failed(ctx context.Context, before, n *Node, eventType string) {
+// failed adds the failure of a node's work to its history. before is the node before the failure.
+func (h history) failed(ctx context.Context, before, n *Node) {
+	h.lastError(ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
+}
+
+// lastError adds a node's last error to its history. before is the node before the error.
+func (h history) lastError(ctx context.Context, before, n *Node, eventType string) {
 	h.add(ctx, before, "ERROR", n.LastError, eventType)
 }
 
@@ -63,7 +68,7 @@ func (h history) failed(ctx context.Context, before, n *Node, eventType string) 
 // if the failure has replaced the last error.
 func (h history) notCleanedUp(ctx context.Context, n *Node, c CleanUp) {
 	if kind := &works[n.ProvisionState.Work()]; c.aborted() || kind.texts.cleanUp.instead != "" {
-		h.failed(ctx, n, n, kind.texts.eventType)
+		h.lastError(ctx, n, n, kind.texts.eventType)
 	}
 }
 
@@ -77,18 +82,18 @@ func (h history) orphan(ctx context.Context, before, n *Node) {
 	switch {
 	case n.ProvisionState == before.ProvisionState && (before.TargetPower == states.NoPower || restarted):
 	case n.ProvisionState == before.ProvisionState:
-		h.failed(ctx, before, n, "takeover")
+		h.lastError(ctx, before, n, "takeover")
 	case restarted:
-		h.failed(ctx, before, n, "transition")
+		h.lastError(ctx, before, n, "transition")
 	default:
-		h.failed(ctx, before, n, kindOf(before.ProvisionState).texts.orphanType)
+		h.lastError(ctx, before, n, kindOf(before.ProvisionState).texts.orphanType)
 	}
 }
 
 // timeout adds to a node's history that no call-back came.
 func (h history) timeout(ctx context.Context, before, n *Node) {
 	_, eventType := kindOf(before.ProvisionState).texts.timeout(h.config.Table.Series())
-	h.failed(ctx, before, n, eventType)
+	h.lastError(ctx, before, n, eventType)
 }
 
 // abort adds the abort of an inspection or a rescue to a node's history. Ironic adds no entry

@@ -219,26 +219,21 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
 	before := t.Node()
-	end := func(failure error) func(*Node) error {
-		ramdisk := failure != nil && i.conductor.engine.bootsRamdisk(ctx, t.record.pending())
-		return func(n *Node) error {
-			if !n.isAtWorkOf(before) {
-				return errEnded
-			}
-			change(n)
-			if failure == nil {
-				n.Agent.LastHeartbeat = now() // for fast track
-			}
-			err := i.conductor.rules.callBack(n, failure, ramdisk, now())
-			if !n.hasWork() || !s.owns(n) {
-				n.drop()
-			}
-			return err
+	_, err = t.record.conclude(ctx, failure, func(n *Node, failure error, ramdisk ramdiskUse) error {
+		if !n.isAtWorkOf(before) {
+			return errEnded
 		}
-	}
-	err = t.record.conclude(ctx, failure, end(failure), func(tooLarge error) func(*Node) error {
-		change = func(*Node) {}
-		return end(tooLarge)
+		if !errors.Is(failure, ErrTooLarge) {
+			change(n)
+		}
+		if failure == nil {
+			n.Agent.LastHeartbeat = now() // for fast track
+		}
+		err := i.conductor.rules.callBack(n, failure, ramdisk, now())
+		if !n.hasWork() || !s.owns(n) {
+			n.drop()
+		}
+		return err
 	})
 	if errors.Is(err, errEnded) { // by an earlier attempt
 		return nil

@@ -31,6 +31,8 @@ type ProvisionRequest struct {
 	// change the node. It may be called several times. An error of Complete refuses the
 	// request and is returned unchanged.
 	Complete func(*Node, *ProvisionRequest) error `json:"-"`
+
+	hashed []byte // the hash of RescuePassword
 }
 
 // StepRequest is a step in a client's request.
@@ -143,7 +145,15 @@ func (e *engine) accept(ctx context.Context, n *Node, r ProvisionRequest) (chang
 			return nil, Held(err)
 		}
 	}
-	ramdisk := (event == states.EventManage || event == states.EventAbort && !e.rules.abortsLater(n)) && e.bootsRamdisk(ctx, n)
+	var ramdisk ramdiskUse
+	if event == states.EventManage || event == states.EventAbort && !e.rules.abortsLater(n) {
+		ramdisk = e.bootsRamdisk(ctx, n)
+	}
+	if kind.request.prepare != nil {
+		if err := kind.request.prepare(&r); err != nil {
+			return nil, err
+		}
+	}
 	origin := e.config.origin(ctx)
 	return func(n *Node) error {
 		n.Origin = origin
@@ -252,15 +262,18 @@ func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
 	return nil
 }
 
-// rememberPassword stores the rescue password of a request with its hash, which an agent writes into its shadow file.
-// The hash is bcrypt's; Ironic uses SHA-512.
-func rememberPassword(n *Node, r *ProvisionRequest) error {
-	hashed, err := hashPassword([]byte(r.RescuePassword))
-	if err != nil {
+// hashRescuePassword hashes the rescue password of a request, by bcrypt; Ironic uses SHA-512.
+func hashRescuePassword(r *ProvisionRequest) (err error) {
+	if r.hashed, err = hashPassword([]byte(r.RescuePassword)); err != nil {
 		return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
 	}
+	return nil
+}
+
+// rememberPassword stores the rescue password of a request with its hash, which an agent writes into its shadow file.
+func rememberPassword(n *Node, r *ProvisionRequest) error {
 	setKey(&n.InstanceInfo, "rescue_password", r.RescuePassword)
-	setKey(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
+	setKey(&n.InstanceInfo, "hashed_rescue_password", string(r.hashed))
 	return nil
 }
 

@@ -154,7 +154,7 @@ func (r reconciler) note(s *session, before, n *Node, did action, givenUp bool) 
 	case did == work && !givenUp:
 		r.engine.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
 	case before.ProvisionState != n.ProvisionState:
-		r.engine.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
+		r.engine.history.failed(s.ctx, before, n)
 	case before.CleanUp != nil && n.CleanUp == nil:
 		r.engine.history.notCleanedUp(s.ctx, n, *before.CleanUp)
 	}
@@ -203,26 +203,28 @@ func (r reconciler) giveUp(s *session, id string, prepare preparation, tooLarge 
 
 // prepare asks what an action needs that fails the work of a node: whether the work boots the agent, and for failOrphan
 // whether the process that has reserved the node is alive, which is errNothingToDo.
-func (r reconciler) prepare(ctx context.Context, n *Node, a action) (ramdisk bool, err error) {
+func (r reconciler) prepare(ctx context.Context, n *Node, a action) (ramdisk ramdiskUse, err error) {
 	switch a {
 	case timeOut:
 		return r.engine.bootsRamdisk(ctx, n), nil
 	case failOrphan:
 		switch alive, err := r.engine.config.Membership.Alive(ctx, n.Claim); {
 		case err != nil:
-			return false, fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
+			return noRamdisk, fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
 		case alive:
-			return false, errNothingToDo
+			return noRamdisk, errNothingToDo
 		}
-		_, fails := n.machine().Orphaned(r.engine.config.Table)
-		return fails && r.engine.bootsRamdisk(ctx, n), nil
+		if _, fails := n.machine().Orphaned(r.engine.config.Table); fails {
+			ramdisk = r.engine.bootsRamdisk(ctx, n)
+		}
+		return ramdisk, nil
 	default:
-		return false, nil
+		return noRamdisk, nil
 	}
 }
 
 // apply changes the record of a node by an action. ramdisk is what prepare has returned.
-func (r reconciler) apply(s *session, n *Node, a action, ramdisk bool) error {
+func (r reconciler) apply(s *session, n *Node, a action, ramdisk ramdiskUse) error {
 	switch a {
 	case work:
 		r.engine.reserve(n, s.id)
@@ -249,7 +251,7 @@ func (r reconciler) apply(s *session, n *Node, a action, ramdisk bool) error {
 //
 // Source: _fail_transient_state in ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
-func (r reconciler) failOrphan(n *Node, ramdisk bool) error {
+func (r reconciler) failOrphan(n *Node, ramdisk ramdiskUse) error {
 	takenOver := n.Reservation != r.engine.config.Name
 	n.drop()
 	n.endPower("the power state was being changed when the conductor that did it died")

@@ -79,7 +79,7 @@ func TestTheRecordOfANodeWhoseWorkWasAbortedAfterAStep(t *testing.T) {
 			Requested: []StepRequest{{Interface: "bios", Step: "factory_reset"}}, Planned: []Step{step, step},
 			Begun: 1, Current: &step, AbortAfter: true,
 		}
-		require.NoError(t, c.rules.end(n, failedWith(&abortError{work.Work(), step.String()}), true, now()))
+		require.NoError(t, c.rules.end(n, failedWith(&abortError{work.Work(), step.String()}), ramdiskBoots, now()))
 		require.Equal(t, test.to, n.ProvisionState)
 		require.Equal(t, &test.cleanUp, n.CleanUp, work)
 		require.Equal(t, Steps{}, **kindOf(work).steps.in(n), work)
@@ -96,7 +96,7 @@ func TestACleaningThatWasAbortedAfterAStepDoesNotPowerTheMachineOff(t *testing.T
 		errors.New("it failed"): {PowerOff: true}, &abortError{states.WorkClean, "bios.factory_reset"}: nil,
 	} {
 		n := &Node{Driver: "plain", ProvisionState: states.Cleaning, CleanSteps: &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}}
-		require.NoError(t, c.rules.end(n, failedWith(failure), false, now()))
+		require.NoError(t, c.rules.end(n, failedWith(failure), noRamdisk, now()))
 		require.Equal(t, states.CleanFail, n.ProvisionState)
 		require.Equal(t, want, n.CleanUp, failure)
 	}
@@ -144,4 +144,22 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 		moves++
 	}
 	require.Greater(t, moves, 20)
+}
+
+// The hash takes long, and a write may be repeated.
+func TestARescuePasswordIsHashedOnceForAllAttemptsToStoreIt(t *testing.T) {
+	task, _, _ := working(t)
+	hashes, hash := 0, hashPassword
+	hashPassword = func(password []byte) ([]byte, error) { hashes++; return hash(password) }
+	t.Cleanup(func() { hashPassword = hash })
+	n := &Node{UUID: "00000000-0000-4000-8000-000000000001", Driver: "fake-hardware", ProvisionState: states.Active}
+	request := ProvisionRequest{Target: "rescue", Version: states.Latest().MaxAPIVersion(), RescuePassword: "xyzzy"}
+	change, err := task.engine.accept(t.Context(), n, request)
+	require.NoError(t, err)
+	for range 3 {
+		stored := n.Clone()
+		require.NoError(t, change(stored))
+		require.Equal(t, "a hash", stored.InstanceInfo["hashed_rescue_password"])
+	}
+	require.Equal(t, 1, hashes)
 }

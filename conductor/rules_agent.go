@@ -82,14 +82,14 @@ func (b *rulebook) endsInMaintenance(n *Node) error {
 
 // callBack continues or fails the work of a node that waits, see [Conductor.Resume]. ramdisk is what
 // [engine.bootsRamdisk] has returned, for a failure.
-func (b *rulebook) callBack(n *Node, failure error, ramdisk bool, at time.Time) error {
+func (b *rulebook) callBack(n *Node, failure error, ramdisk ramdiskUse, at time.Time) error {
 	if failure != nil {
 		return b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
 	}
 	if _, ok := b.config.Table.Next(n.ProvisionState, states.EventResume); ok {
 		return b.resume(n, at)
 	}
-	return b.end(n, result{event: states.EventDone}, false, at)
+	return b.end(n, result{event: states.EventDone}, noRamdisk, at)
 }
 
 // resume continues the work of a node that waits.

@@ -26,7 +26,7 @@ type result struct {
 
 // end applies the result of the work in the node's state to the record. ramdisk is what [engine.bootsRamdisk] has
 // returned, for a failure.
-func (b *rulebook) end(n *Node, r result, ramdisk bool, at time.Time) error {
+func (b *rulebook) end(n *Node, r result, ramdisk ramdiskUse, at time.Time) error {
 	kind := kindOf(n.ProvisionState)
 	if r.event == states.EventFail {
 		aborted := errors.As(r.err, new(*abortError))
@@ -69,7 +69,7 @@ type workFailure struct {
 	text    string
 	aborted bool // by request
 	noFault bool // the node gets no fault and no maintenance also if a step has failed
-	ramdisk bool // the work boots the agent, see [engine.bootsRamdisk]
+	ramdisk ramdiskUse
 }
 
 // fail applies the failure of the work in the node's state to the record. If a step of a cleaning
@@ -103,14 +103,15 @@ func (b *rulebook) fail(n *Node, f workFailure, at time.Time) error {
 }
 
 // cleanUp returns what has to be done on a node's machine if the work of the node's state fails or is aborted, nil for
-// nothing. ramdisk is what [engine.bootsRamdisk] has returned. A machine stays on after a failed step of a cleaning or
+// nothing. use is what [engine.bootsRamdisk] has returned. A machine stays on after a failed step of a cleaning or
 // a service, which may be a firmware update, and after an aborted deployment, for an investigation.
 //
 // Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
 // do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
 // ironic/drivers/modules/deploy_utils.py.
-func (b *rulebook) cleanUp(n *Node, ramdisk, aborted bool) *CleanUp {
+func (b *rulebook) cleanUp(n *Node, use ramdiskUse, aborted bool) *CleanUp {
 	kind := kindOf(n.ProvisionState)
+	ramdisk := kind.bootsRamdisk(n, use)
 	inStep := !aborted && kind.end.fault != "" && kind.of(n).Current != nil
 	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
 	c.Instance = c.PowerOff && kind.end.bootsInstance

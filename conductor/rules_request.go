@@ -11,7 +11,7 @@ import (
 
 // request applies a client's request that was accepted to a node. ramdisk is what [engine.bootsRamdisk] has returned,
 // for a request that ends the node's work.
-func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ramdisk bool, at time.Time) error {
+func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ramdisk ramdiskUse, at time.Time) error {
 	kind := begunBy(b.config.Table, event)
 	if kind.request.deploys {
 		b.noteDeployment(n, event, r)
@@ -42,7 +42,7 @@ func (b *rulebook) request(n *Node, event states.Event, r *ProvisionRequest, ram
 // endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
 // returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
 // that clients request. ramdisk is what [engine.bootsRamdisk] has returned.
-func (b *rulebook) endByRequest(n *Node, event states.Event, failed, ramdisk bool) (added string) {
+func (b *rulebook) endByRequest(n *Node, event states.Event, failed bool, ramdisk ramdiskUse) (added string) {
 	kind := kindOf(n.ProvisionState)
 	if kind.steps.in == nil {
 		return ""

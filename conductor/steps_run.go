@@ -93,7 +93,7 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 // do carries out an action. It returns ErrWait when the machine boots the agent, and while the agent is busy.
 func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	t, kind := r.task, r.kind
-	if sequence.FindAgent <= action && action <= sequence.LearnSteps { // they operate the machine
+	if action.Operates() {
 		if ctx, err = t.engine.fenced(ctx, t.Node()); err != nil {
 			return err
 		}

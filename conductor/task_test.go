@@ -303,6 +303,25 @@ func TestTheWriteThatHasEndedWorkHasItsOwnTransitions(t *testing.T) {
 	require.Equal(t, old.Transitions, old.Transitions[:1])
 }
 
+// Of many writes the stored one may no longer be remembered. The stored node has its transitions.
+func TestAForgottenWriteThatHasEndedWorkHasItsOwnTransitionsToo(t *testing.T) {
+	moved := func(at int64, event states.Event) TransitionRecord {
+		return TransitionRecord{Time: time.Unix(at, 0), Event: event}
+	}
+	old := &Node{Claim: "ours", Transitions: []TransitionRecord{moved(1, states.EventDone)}}
+	const attempts, stored = 3 * maxDoubts, maxDoubts
+	var unsure doubts
+	for i := range int64(attempts) {
+		at := time.Unix(2+i, 0)
+		unsure.add(old, &Node{UpdatedAt: &at, Transitions: append(old.Transitions[:1:1], moved(2+i, states.EventDone))})
+	}
+	node := &Node{Transitions: append(old.Transitions[:1:1], moved(2+stored, states.EventDone), moved(9, states.EventClean))}
+	require.Equal(t, node.Transitions[:2], unsure.ended(node, true).Transitions)
+	require.Nil(t, unsure.ended(node, false), "another process may have made the transition")
+	node.Transitions = append(old.Transitions[:1:1], moved(9, states.EventClean))
+	require.Equal(t, moved(2, states.EventDone), unsure.ended(node, true).Transitions[1], "the record no longer has the transition")
+}
+
 func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 	const id = "00000000-0000-4000-8000-000000000001"
 	for name, test := range map[string]struct {

@@ -107,6 +107,12 @@ func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
 	return n.Transitions
 }
 
+// isSameMove reports whether two entries differ in their times alone.
+func (t TransitionRecord) isSameMove(other TransitionRecord) bool {
+	other.Time = t.Time
+	return t == other
+}
+
 // rowsOf returns the rows of the table by which an event that was requested or reported leads from a
 // state to another. They are two for the abort of a service, see [machine.Node.Request]. The row's
 // event is another one if [machine.Node.Report] has replaced it.

@@ -54,25 +54,25 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	end := func() func(*Node) error {
-		ramdisk := e.event == states.EventFail && t.engine.bootsRamdisk(ctx, t.record.pending())
-		return func(n *Node) error {
-			if !n.isAtWorkOf(work) {
-				return errEnded
-			}
-			return t.engine.rules.end(n, e, ramdisk, now())
+	instead := func(failure error) result {
+		if errors.Is(failure, ErrTooLarge) {
+			return e.unless(failure)
 		}
+		return e
 	}
-	err := t.record.conclude(ctx, e.err, end(), func(tooLarge error) func(*Node) error {
-		e = e.unless(tooLarge)
-		return end()
+	failure, err := t.record.conclude(ctx, e.err, func(n *Node, failure error, ramdisk ramdiskUse) error {
+		if !n.isAtWorkOf(work) {
+			return errEnded
+		}
+		return t.engine.rules.end(n, instead(failure), ramdisk, now())
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
+	e = instead(failure)
 	t.engine.history.ended(ctx, work, e)
 	if e.event == states.EventFail {
-		t.engine.history.failed(ctx, work, t.Node(), kindOf(work.ProvisionState).texts.eventType)
+		t.engine.history.failed(ctx, work, t.Node())
 	}
 	return nil
 }

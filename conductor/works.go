@@ -34,6 +34,8 @@ type workRequest struct {
 	limit *limit
 	// deploys says that the request deploys an instance. The agent gets its configuration drive.
 	deploys bool
+	// prepare completes the request before it is stored; nil for nothing.
+	prepare func(*ProvisionRequest) error
 	// remember stores what the request has for the work; nil if that is the requested steps or nothing. When a client
 	// deletes the node or aborts its work in one of the states of dropIn, drop removes it.
 	remember func(*Node, *ProvisionRequest) error
@@ -222,7 +224,7 @@ func init() {
 		states.WorkRescue: {
 			do: (*Task).doSteps, steps: other,
 			request: workRequest{
-				remember: rememberPassword, drop: (*Node).forgetRescue,
+				prepare: hashRescuePassword, remember: rememberPassword, drop: (*Node).forgetRescue,
 				dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
 			},
 			agent: workAgent{answer: (*Task).finishRescue},

@@ -30,6 +30,10 @@ const (
 	End                 // all steps are done
 )
 
+// Operates reports whether an action operates the machine or its agent before the steps, which need a permission of
+// their own.
+func (a Action) Operates() bool { return FindAgent <= a && a <= LearnSteps }
+
 // Record is the part of a node's record on which the actions depend.
 type Record struct {
 	Series         states.Series
