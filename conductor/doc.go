@@ -99,7 +99,7 @@
 // hardware type to the node's owner: it stores the request, and the owner stores the answer.
 // These are the requests for a validation, a provision state, a power state, the management of the
 // machine and vendor passthru, and heartbeats. The error matches [NoWorker] if the owner dies or does
-// not answer within a minute; as with any lost response the request may then have been done.
+// not answer within two minutes; as with any lost response the request may then have been done.
 // Both texts are deleted after the answer, since they may contain a rescue password. Members
 // describe their hardware types to each other, so that every other request is
 // answered by the conductor that receives it.
