@@ -41,7 +41,7 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 		var body any
 		body, err = r.Decode(MaxBody)
 		object, _ = body.(map[string]any)
-	case a.sends(r.Method):
+	case a.bodyHasArgs(r.Method):
 		object, err = r.object(MaxBody)
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 func distribute(a *Action, method string, segments []string, query url.Values, object map[string]any) (bound, error) {
 	b := bound{action: a, query: url.Values{}}
 	maps.Copy(b.query, query)
-	if a.sends(method) {
+	if a.bodyHasArgs(method) {
 		b.sent = arguments(query, object)
 	}
 	if err := b.checkNames(method, len(nonEmpty(segments)), object); err != nil {
@@ -144,7 +144,7 @@ func (b *bound) checkNames(method string, given int, object map[string]any) erro
 		return unexpected(b.query, slices.AppendSeq([]string{a.Body}, maps.Keys(object)))
 	case a.NoArgs:
 		return unexpected(b.query, lacking)
-	case a.sends(method):
+	case a.bodyHasArgs(method):
 		return unexpected(b.sent, lacking)
 	case method == http.MethodPatch && !a.AnyMethod:
 		return unexpected(b.query, names)
@@ -153,8 +153,8 @@ func (b *bound) checkNames(method string, given int, object map[string]any) erro
 	}
 }
 
-// sends reports whether a request for the action may have arguments in its body that [bound] keeps.
-func (a *Action) sends(method string) bool {
+// bodyHasArgs reports whether the router reads arguments in the body of a request with a method, which is a DELETE.
+func (a *Action) bodyHasArgs(method string) bool {
 	return method == http.MethodDelete && !a.NoArgs && !a.AnyMethod
 }
 
