@@ -150,7 +150,7 @@ package conductor
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
 //	works, works_texts                                     all that is known of each kind of work, in one table
-//	work, task, record_write, cleanup                      the work of a state, its writes, and the clean-up after failed work
+//	work, task, record_write, cleanup                      the work of a state, its writes, and its clean-up
 //	steps, steps_plan, steps_check, steps_run              the steps of work; internal/sequence decides their order
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
