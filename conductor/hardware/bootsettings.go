@@ -59,7 +59,7 @@ func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, 
 		switch {
 		case err == nil && now == wanted:
 			return b.do(n, func(d *bmc.Driver) error { return d.SetPower(ctx, n.UUID, before) })
-		case endsWait(err):
+		case !mayPass(err):
 			return err
 		case !time.Now().Before(deadline):
 			late := fmt.Errorf("timeout reached while waiting for %s of node %s to become %s, current is %s", setting, n.UUID, wanted, now)
@@ -74,10 +74,6 @@ func mayPass(err error) bool {
 		return errors.Is(err, kind)
 	})
 }
-
-// endsWait reports whether a wait ends with the error of a read. A user who is logged in may be refused one resource
-// while the BMC changes it.
-func endsWait(err error) bool { return !mayPass(err) && !errors.Is(err, verify.ErrForbidden) }
 
 // How long a machine may take to go off before it is switched on again ([conductor]power_state_change_timeout), and how
 // often its power state is read meanwhile.
@@ -108,7 +104,7 @@ func reach(ctx context.Context, d *bmc.Driver, n *conductor.Node, power states.P
 	for deadline := time.Now().Add(offTimeout); ; {
 		now, err := d.PowerState(ctx, n.UUID)
 		switch {
-		case err == nil && now == power, endsWait(err):
+		case err == nil && now == power, !mayPass(err):
 			return err
 		case !time.Now().Before(deadline):
 			return errors.Join(fmt.Errorf("node %s is not off after %v", n.UUID, offTimeout), err)

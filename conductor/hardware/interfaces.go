@@ -220,14 +220,15 @@ type Chosen struct {
 	Firmware   Interface
 }
 
-// Node is the record of a node and the interfaces that it has chosen. Do not change the record.
+// Node is the record of a node and the interfaces that it has chosen. Do not change the record. An interface that needs
+// one for another record copies the Node and sets its record: one that is built of parts has no [Config].
 type Node struct {
 	*conductor.Node
 	Chosen Chosen
 	config *Config // of the hardware type
 }
 
-// Task is work on a node and the interfaces that the node has chosen.
+// Task is work on a node and the interfaces that the node has chosen. [Node.Run] makes it.
 type Task struct {
 	*conductor.Task
 	Chosen Chosen
