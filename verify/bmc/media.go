@@ -103,15 +103,17 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 }
 
 // insert inserts an image into the first slot for a device that accepts it. An image that only seems to be inserted
-// cannot be ejected, so that a failed ejection is only told beside a failed insertion.
+// cannot be ejected, so that a failed ejection is only told beside a failed insertion, whose kind the error has. After
+// a request without an answer it has the kind of that.
 //
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
 	slots = slices.DeleteFunc(slots, func(s slot) bool { return !s.takesAny(device) })
+	var kept error
 	for _, s := range slots {
 		if s.Inserted && r.client.Lost() == nil {
-			failed = errors.Join(failed, r.ejectSlot(&s))
+			kept = errors.Join(kept, r.ejectSlot(&s))
 		}
 	}
 	for _, s := range slots {
@@ -123,6 +125,10 @@ func (r *reader) insert(device, image string) error {
 			return nil
 		}
 		failed = errors.Join(failed, err)
+	}
+	failed = errors.Join(failed, kept)
+	if lost := r.client.Lost(); lost != nil {
+		return failure.New(failure.KindOf(lost), failed)
 	}
 	if failed == nil {
 		failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)

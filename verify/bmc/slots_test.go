@@ -155,6 +155,38 @@ func TestNoOtherSlotIsUsedOnceAnAnswerIsLost(t *testing.T) {
 	}
 }
 
+// What the BMC may have done decides about the kind, and not which other image it keeps.
+func TestTheKindOfAFailedInsertionIsNotThatOfARefusedEjection(t *testing.T) {
+	const slots, insert, eject = systemPath + "/VirtualMedia/", "/Actions/VirtualMedia.InsertMedia", "/Actions/VirtualMedia.EjectMedia"
+	refused := bmctest.Status(http.StatusMethodNotAllowed)
+	for name, test := range map[string]struct {
+		fault bmctest.Fault
+		want  error
+	}{
+		"a lost insertion":      {bmctest.Fault{On: slots + "1" + insert, Do: bmctest.CloseAfter(0)}, verify.Protocol},
+		"a lost ejection":       {bmctest.Fault{On: slots + "2" + eject, Do: bmctest.CloseAfter(0)}, verify.Protocol},
+		"a refused insertion":   {bmctest.Fault{On: slots + "1" + insert, Do: bmctest.Status(http.StatusBadRequest)}, verify.Protocol},
+		"the session has ended": {bmctest.Fault{On: slots + "1" + insert, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)}, nil},
+	} {
+		d, server := profileDriver(t, bmctest.Profile{SystemSlots: []bmctest.Slot{
+			{ID: "1", MediaTypes: []string{"CD"}}, {ID: "2", MediaTypes: []string{"CD"}},
+		}}, test.fault, bmctest.Fault{On: slots + "2" + insert, Do: refused})
+		_, err := d.PowerState(t.Context(), "node")
+		require.NoError(t, err)
+		for _, slot := range []string{slots + "1", slots + "2"} {
+			server.AddFault(bmctest.Fault{On: slot, Do: bmctest.Property("Inserted", true)})
+			server.AddFault(bmctest.Fault{On: slot + eject, Do: refused})
+		}
+		err = d.InsertMedia(t.Context(), "node", "cdrom", image)
+		if test.want == nil {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, test.want, name)
+		require.ErrorContains(t, err, slots+"1"+eject+": 405 Method Not Allowed", name)
+	}
+}
+
 // Some slots of a Cisco C845A are for images of the browser alone.
 func TestASlotWithAnImageThatIsNotAcceptedIsPassedOver(t *testing.T) {
 	for name, fault := range map[string]bmctest.Fault{
