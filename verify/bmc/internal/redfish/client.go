@@ -68,7 +68,7 @@ type Client struct {
 	session  *session
 
 	lost    error // why a request has no answer, since Begin
-	lasting bool  // a read has got a server error at each of its attempts, since Begin
+	lasting []int // the statuses of server errors that reads have ended with, since Begin
 }
 
 // New returns a Client. It sends nothing.
@@ -79,7 +79,7 @@ func New(c Config) *Client {
 // Begin resets the limits for the next operation.
 func (c *Client) Begin() {
 	c.budget = budget{c.config.MaxBytes, c.config.MaxRequests}
-	c.lost, c.lasting = nil, false
+	c.lost, c.lasting = nil, nil
 }
 
 // AllowRequests raises MaxRequests to n, if it is less, until the next operation.

@@ -24,8 +24,7 @@ type failed struct {
 	err     error
 	// unproven: the request has the password, which the BMC has not accepted yet. To repeat it may lock the account.
 	unproven bool
-	// lasting: another read of the operation has got a server error at each of its attempts.
-	lasting bool
+	lasting  []int // the statuses of server errors that reads of the operation have ended with
 }
 
 // repetitions lists the failures after which a request is sent again, with the attempts in all, of which the first row
@@ -36,7 +35,8 @@ type failed struct {
 // _set_power_state in ironic/drivers/modules/redfish/power.py, which goes on for 60 s; for isStarting, _set_boot_device
 // in management.py beside it, which has 6 attempts in 39 s; for isNotReady, issue 129 of
 // github.com/quadsproject/badfish. Unlike sushy, a GET that gets another server error than 503 has three attempts, and
-// after a lasting one each GET has one attempt, since some BMCs answer 500 for parts that they can never read.
+// after a lasting one each GET that gets the same has one attempt, since some BMCs answer 500 for parts that they can
+// never read.
 var repetitions = []struct {
 	applies  func(failed) bool
 	attempts int
@@ -82,7 +82,7 @@ func (f failed) isUnavailable() bool {
 
 // isServerError reports whether a GET got a server error that may pass.
 func (f failed) isServerError() bool {
-	return f.isRead() && !f.lasting && f.status() >= 500 && f.status() != http.StatusNotImplemented
+	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented && !slices.Contains(f.lasting, f.status())
 }
 
 // isNotReady reports whether an iDRAC has answered that it is not ready, also to a request that reads, or has refused a
@@ -146,7 +146,9 @@ func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, er
 		}
 		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted, lasting: c.lasting}
 		if attempt >= f.attempts() || c.budget.spent() || !retry.Wait(ctx, c.config.Pause, attempt, err) {
-			c.lasting = c.lasting || f.isServerError()
+			if f.isServerError() {
+				c.lasting = append(c.lasting, f.status())
+			}
 			return a, err
 		}
 	}

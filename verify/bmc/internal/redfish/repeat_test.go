@@ -97,6 +97,32 @@ func TestALastingServerErrorIsWaitedForOnceAnOperation(t *testing.T) {
 	}
 }
 
+// A part that can never be read is no reason to give up another one that is only busy.
+func TestALastingServerErrorIsNoOtherOne(t *testing.T) {
+	busy := 1
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/broken":
+			w.WriteHeader(http.StatusInternalServerError)
+		case busy > 0:
+			busy--
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			object(w, "{}")
+		}
+	})
+	c := s.client()
+	for _, attempts := range []int{3, 1} {
+		_, _, err := c.Get(t.Context(), "/broken")
+		require.Error(t, err)
+		require.Len(t, s.seen(), attempts)
+		_, _, err = c.Get(t.Context(), "/busy")
+		require.NoError(t, err)
+		require.Len(t, s.seen(), 2)
+		busy = 1
+	}
+}
+
 func TestAReadWhosePasswordIsNotProvenIsNotSentAgain(t *testing.T) {
 	f := failed{request: Request{Method: http.MethodGet}, answer: &Answer{Status: 400, Body: []byte("SWC0700")}, unproven: true}
 	require.Equal(t, 1, f.attempts())
