@@ -24,7 +24,7 @@ type connection interface {
 	open(context.Context) error
 	// begin resets the limits of the Config, and forgets the short secrets of a call, for the next operation.
 	begin()
-	// expires reports whether there is a session that the BMC may end by itself, and has not refused.
+	// expires reports whether there is a session, which the BMC may end by itself.
 	expires() bool
 	// temporary reports whether the connection has no session since the BMC had no free one when it was opened.
 	temporary() bool

@@ -51,7 +51,7 @@ func (r *redfishConnection) begin() {
 	r.hidden = slices.DeleteFunc(r.hidden, failure.IsShort)
 }
 
-func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
+func (r *redfishConnection) expires() bool { return r.client.HasSession() }
 
 // ended reports whether no request should follow: the BMC has stopped answering or refuses the credentials.
 func (r *redfishConnection) ended() bool { return r.client.Lost() != nil || r.client.Refused() }

@@ -296,3 +296,54 @@ func TestManagementIsReadFromTheSelectedSystem(t *testing.T) {
 		}
 	}
 }
+
+// Some BMCs refuse a session that they accept elsewhere at a resource that the call can do without.
+func TestASessionThatIsRefusedAtAResourceThatIsNotNeededIsKept(t *testing.T) {
+	const settings, info = systemPath + "/SD", systemPath + "/ResetActionInfo"
+	device := func(d *bmc.Driver) error { return d.SetBootDevice(t.Context(), "node", "pxe", false) }
+	for name, test := range map[string]struct {
+		at string
+		do func(*bmc.Driver) error
+	}{
+		"set the boot device": {settings, device},
+		"read the boot device": {settings, func(d *bmc.Driver) error {
+			_, _, err := d.BootDevice(t.Context(), "node")
+			return err
+		}},
+		"set the boot mode": {settings, func(d *bmc.Driver) error { return d.SetBootMode(t.Context(), "node", "bios") }},
+		"set the power":     {info, func(d *bmc.Driver) error { return d.SetPower(t.Context(), "node", states.PowerOff) }},
+		"read the BIOS settings": {registriesPath, func(d *bmc.Driver) error {
+			_, err := d.BIOS(t.Context(), "node")
+			return err
+		}},
+	} {
+		refused := bmctest.Fault{On: test.at, Method: http.MethodGet, Do: bmctest.Status(http.StatusUnauthorized)}
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", ActionInfo: true}, refused)
+		for range 2 {
+			require.NoError(t, test.do(d), name)
+		}
+		require.Positive(t, count(server, http.MethodGet, test.at), name)
+		require.Equal(t, 1, server.Logins().Attempts, name)
+	}
+	refused := bmctest.Fault{On: settings, Method: http.MethodGet, Do: bmctest.Status(http.StatusUnauthorized)}
+	d, _ := profileDriver(t, bmctest.Profile{Settings: "SD"}, refused, drops(2))
+	require.ErrorIs(t, device(d), verify.Protocol, "the BMC drops what it has accepted")
+}
+
+// The session may have ended there, which the next call learns.
+func TestASessionThatEndsAtAResourceThatIsNotNeededIsOpenedAgain(t *testing.T) {
+	ended := "" // the token of the session
+	d, server := vendorDriver(t, bmctest.Fault{Do: bmctest.Status(http.StatusUnauthorized), If: func(r *http.Request) bool {
+		token := r.Header.Get("X-Auth-Token")
+		if r.URL.Path == registriesPath {
+			ended = token
+		}
+		return token != "" && token == ended
+	}})
+	settings, err := d.BIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.NotEmpty(t, settings)
+	_, err = d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, 2, server.Logins().Attempts)
+}

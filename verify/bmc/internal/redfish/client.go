@@ -64,7 +64,7 @@ type Client struct {
 	full     bool // it is used since the BMC has no free session
 	tried    bool // credentials were sent
 	accepted bool // a request with HTTP Basic authentication was answered without an error
-	refused  bool // credentials were refused, and are not sent again
+	refused  bool // the password was refused, and is not sent again, or the last answer has refused the session
 	session  *session
 
 	lost    error // why a request has no answer, since Begin
@@ -89,11 +89,12 @@ func (c *Client) AllowRequests(n int) { c.budget.requests = max(n, c.config.MaxR
 // should follow one that has none.
 func (c *Client) Lost() error { return c.lost }
 
-// Refused reports whether the BMC has refused the credentials.
+// Refused reports whether the BMC has refused the credentials: the password, or the session in its last answer. Some
+// BMCs refuse a session at one resource alone.
 func (c *Client) Refused() bool { return c.refused }
 
-// HasSession reports whether a session is open, which the BMC may end by itself.
-func (c *Client) HasSession() bool { return c.session != nil }
+// HasSession reports whether requests have the token of a session, which the BMC may end by itself.
+func (c *Client) HasSession() bool { return c.session != nil && !c.session.token.IsZero() }
 
 // NoFreeSession reports whether HTTP Basic authentication is used since the BMC had no free session at the log-in.
 func (c *Client) NoFreeSession() bool { return c.full }
@@ -121,10 +122,10 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Optional reads a resource that the caller can do without. Its only error is one after which no request should follow:
-// there was no answer, or the BMC has refused the credentials.
+// there was no answer, or the BMC has refused the password. A session that has ended is refused at the next request, too.
 func (c *Client) Optional(ctx context.Context, path string) (Object, *Answer, error) {
 	o, a, err := c.Get(ctx, path)
-	if a != nil && !c.refused {
+	if a != nil && (c.HasSession() || !c.refused) {
 		err = nil
 	}
 	return o, a, err
@@ -149,8 +150,8 @@ func (c *Client) once(ctx context.Context, r Request) (*Answer, error) {
 		return a, err
 	}
 	a.unproven, a.loggedIn = c.basic && !c.accepted, c.session != nil || c.accepted
+	c.refused = a.Status == http.StatusUnauthorized || c.refused && !c.HasSession()
 	if err := a.refusal(); err != nil {
-		c.refused = c.refused || a.Status == http.StatusUnauthorized
 		return a, err
 	}
 	c.accepted = c.accepted || c.basic

@@ -367,10 +367,32 @@ func TestAResourceThatTheCallerCanDoWithoutMayBeUnreadable(t *testing.T) {
 		"it is refused":   {status(401), false},
 		"nothing answers": {func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, false},
 	} {
-		o, a, err := start(t, test.answer).client().Optional(t.Context(), "/a")
+		c := start(t, test.answer).client()
+		c.basic = true
+		o, a, err := c.Optional(t.Context(), "/a")
 		require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
 		require.Equal(t, name == "nothing answers", a == nil, name)
 		require.Equal(t, name == "it is there", o != nil, name)
+	}
+}
+
+func TestASessionMayBeRefusedAtOneResource(t *testing.T) {
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/a" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		object(w, "{}")
+	})
+	c := s.client()
+	c.session = &session{token: secret.New("token")}
+	for range 2 {
+		_, _, err := c.Optional(t.Context(), "/a")
+		require.NoError(t, err)
+		require.True(t, c.Refused())
+		_, _, err = c.Get(t.Context(), "/b")
+		require.NoError(t, err)
+		require.False(t, c.Refused())
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *Client) authorize(r *Request) error {
 	header := make(http.Header)
 	maps.Copy(header, r.Header)
 	r.Header = header
-	if c.session != nil && !c.session.token.IsZero() {
+	if c.HasSession() {
 		header.Set("X-Auth-Token", c.session.token.Reveal())
 		return nil
 	}
@@ -119,7 +119,7 @@ func (c *Client) openSession(ctx context.Context) error {
 		c.session = &session{token: token, paths: c.sessionPaths(a)}
 	}
 	switch {
-	case c.session != nil && !c.session.token.IsZero():
+	case c.HasSession():
 		return ctx.Err()
 	case err != nil:
 		return err

@@ -43,8 +43,8 @@ func (c *Client) findSystem(ctx context.Context) (path string, err error) {
 func (c *Client) findHost(ctx context.Context, members []string) (string, error) {
 	var hosts []string
 	for _, member := range members {
-		system, _, err := c.Optional(ctx, member)
-		if err != nil {
+		system, a, err := c.Get(ctx, member)
+		if err != nil && (a == nil || c.refused) {
 			return "", err
 		}
 		var boot struct {
