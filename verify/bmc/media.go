@@ -78,9 +78,9 @@ func (m VirtualMedia) Has(image string) bool {
 }
 
 // InsertMedia inserts the image at a URL into the first slot for a device that accepts it: "cdrom", "floppy" or "disk",
-// which is a USB stick. It first ejects the images in all slots for the device, as in Ironic, since a machine may boot
-// any of them. The error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may load the image
-// later, and some report a failure nowhere.
+// which is a USB stick. It first ejects the images in all slots for the device that the same system or manager has, as
+// in Ironic, since a machine may boot any of them. The error is of the kind [verify.Unsupported] if no slot fits, and
+// over IPMI. The BMC may load the image later, and some report a failure nowhere.
 func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) error {
 	const op = "insert virtual media"
 	if err := checkDevices(op, device); err != nil {
@@ -111,12 +111,14 @@ func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
 	slots = slices.DeleteFunc(slots, func(s slot) bool { return !s.takesAny(device) })
 	var kept error
-	for _, s := range slots {
-		if s.Inserted && r.client.Lost() == nil {
-			kept = errors.Join(kept, r.ejectSlot(&s))
+	for i, s := range slots {
+		if i == 0 || s.among != slots[i-1].among { // the first one of a system or manager
+			for _, other := range slots[i:] {
+				if other.Inserted && other.among == s.among && r.client.Lost() == nil {
+					kept = errors.Join(kept, r.ejectSlot(&other))
+				}
+			}
 		}
-	}
-	for _, s := range slots {
 		if r.client.Lost() != nil {
 			break
 		}

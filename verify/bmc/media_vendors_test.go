@@ -192,6 +192,45 @@ func TestAnInsertionEjectsTheImagesOfAllSlotsForTheDevice(t *testing.T) {
 	require.Equal(t, []string{image + "?2", "", image}, []string{server.Media("1"), server.Media("2"), server.Media("3")})
 }
 
+// The image may be another program's, and Ironic leaves it there.
+func TestAnInsertionEjectsNoImageOfAnotherResource(t *testing.T) {
+	const managers, older = "/redfish/v1/Managers", "https://images.example/older.iso"
+	profile := bmctest.Profile{ManagerSlots: []bmctest.Slot{{ID: "CD", MediaTypes: []string{"CD"}}}}
+	ofBoth := profile
+	ofBoth.SystemSlots = []bmctest.Slot{{ID: "1", MediaTypes: []string{"CD"}}, {ID: "2", MediaTypes: []string{"CD"}}}
+	other := []bmctest.Fault{ // a manager before the one that the BMC has
+		{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Links", map[string]any{"ManagedBy": []any{
+			map[string]any{"@odata.id": managers + "/other"}, map[string]any{"@odata.id": managers + "/bmc"}}})},
+		{On: managers + "/other", Do: bmctest.Body(`{"Id": "other", "VirtualMedia": {"@odata.id": "` + managers + `/other/VirtualMedia"}}`)},
+		{On: managers + "/other/VirtualMedia", Do: bmctest.Body(`{"Members": [{"@odata.id": "` + managers + `/other/VirtualMedia/1"}]}`)},
+		{On: managers + "/other/VirtualMedia/1", Do: bmctest.Body(`{"Id": "1", "Inserted": false, "MediaTypes": ["CD"],
+			"Actions": {"#VirtualMedia.InsertMedia": {"target": "` + managers + `/other/insert"}}}`)},
+		{On: managers + "/other/insert", Do: bmctest.Body("{}")},
+	}
+	for name, test := range map[string]struct {
+		profile bmctest.Profile
+		faults  []bmctest.Fault
+		refuses []string // the slots that refuse the image
+		ejected bool
+	}{
+		"the system's slot":                 {ofBoth, nil, nil, false},
+		"the system's other slot":           {ofBoth, nil, []string{systemPath + "/VirtualMedia/1"}, false},
+		"the manager's, after the system's": {ofBoth, nil, []string{systemPath + "/VirtualMedia/1", systemPath + "/VirtualMedia/2"}, true},
+		"the first manager's":               {profile, other, nil, false},
+	} {
+		d, server := profileDriver(t, test.profile)
+		for _, slot := range test.refuses {
+			server.AddFault(bmctest.Fault{On: slot + "/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusBadRequest)})
+		}
+		server.AddFault(bmctest.Fault{On: slotCD, Do: bmctest.StaleMedia(older)})
+		for _, fault := range test.faults {
+			server.AddFault(fault)
+		}
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image), name)
+		require.Equal(t, test.ejected, count(server, http.MethodPost, ejectCD) > 0, name)
+	}
+}
+
 func TestSlotsOfTheSystemAndOfTheManagerAreUsed(t *testing.T) {
 	d, server := profileDriver(t, bmctest.Profile{
 		SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},

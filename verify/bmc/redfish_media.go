@@ -19,7 +19,8 @@ import (
 type slot struct {
 	schemas.VirtualMedia
 	resource
-	listed bool // by VirtualMedia, also if it is empty
+	listed bool   // by VirtualMedia, also if it is empty
+	among  string // the path of the collection that has the slot
 }
 
 // The actions of a slot.
@@ -165,18 +166,19 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) slots() (slots []slot, err error) {
-	listed, links, absent := true, 0, []error(nil)
+	listed, among, links, absent := true, "", 0, []error(nil)
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
 		if isSlot(found.raw) && !known {
 			m.Inserted = inserted(found.raw)
-			slots = append(slots, slot{*m, found, listed})
+			slots = append(slots, slot{*m, found, listed, among})
 		}
 	}
 	read := func(link string) {
 		if before := len(r.absent); link != "" {
 			links++
+			among = link
 			readMembers(r, link, add)
 			absent = append(absent, r.absent[before:]...)
 		}
