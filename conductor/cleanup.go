@@ -58,8 +58,8 @@ const (
 	ramdiskUnknown // the hardware type is not there, panics or hangs
 )
 
-// bootsRamdisk asks a node's hardware type whether the work of the node's state boots the agent. The hardware type reads
-// a clone, since the caller goes on to write the node when the call is abandoned.
+// bootsRamdisk asks a node's hardware type whether the work of the node's state boots the agent. The hardware type
+// reads a clone, since the caller goes on to write the node when the call is abandoned.
 func (e *engine) bootsRamdisk(ctx context.Context, n *Node) ramdiskUse {
 	kind, uses := kindOf(n.ProvisionState), false
 	if !kind.canWait() {
@@ -83,8 +83,8 @@ func (e *engine) bootsRamdisk(ctx context.Context, n *Node) ramdiskUse {
 }
 
 // bootsRamdisk reports whether the work of a node boots the agent: the hardware type says so, or the record says that
-// the work has booted it, whatever the interfaces are now that the node has. If the hardware type does not answer, it is
-// enough that the record knows an agent, also one that has spoken since; a machine without one is not powered off.
+// the work has booted it, whatever the interfaces are now that the node has. If the hardware type does not answer, it
+// is enough that the record knows an agent, also one that has spoken since; a machine without one is not powered off.
 func (k *workKind) bootsRamdisk(n *Node, use ramdiskUse) bool {
 	known := use == ramdiskUnknown && (n.Agent.URL != "" || n.Agent.TokenPregenerated)
 	return k.canWait() && (use == ramdiskBoots || k.of(n).Prepared || known) && !k.withoutRamdisk(n)

@@ -247,7 +247,8 @@ func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error
 	return n, hardware, err
 }
 
-// shared calls f for up to a time, which changes neither the node nor its hardware, whether the node is reserved or not.
+// shared calls f for up to a time, which changes neither the node nor its hardware, whether the node is reserved or
+// not.
 func (e *engine) shared(ctx context.Context, limit time.Duration, ident, what string, f hardwareCall) error {
 	n, hardware, err := e.load(ctx, ident)
 	if err != nil {

@@ -70,8 +70,8 @@ func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(
 // conclude stores the end of work, which end applies to the record: failure is nil, or the reason why the work fails,
 // and ramdisk is then what [engine.bootsRamdisk] has returned. If the record is too large for the store, conclude drops
 // the deferred changes and fails the work for that; Node.room has kept room for it. conclude retries for ever, because
-// work whose end is not stored would begin again. It notes the transitions, also if end returns errEnded. It returns the
-// failure that it has stored.
+// work whose end is not stored would begin again. It notes the transitions, also if end returns errEnded. It returns
+// the failure that it has stored.
 func (r *reservedRecord) conclude(
 	ctx context.Context, failure error, end func(n *Node, failure error, ramdisk ramdiskUse) error,
 ) (stored, err error) {

@@ -122,7 +122,8 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Optional reads a resource that the caller can do without. Its only error is one after which no request should follow:
-// there was no answer, or the BMC has refused the password. A session that has ended is refused at the next request, too.
+// there was no answer, or the BMC has refused the password. A session that has ended is refused at the next request,
+// too.
 func (c *Client) Optional(ctx context.Context, path string) (Object, *Answer, error) {
 	o, a, err := c.Get(ctx, path)
 	if a != nil && (c.HasSession() || !c.refused) {
