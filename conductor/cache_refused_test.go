@@ -123,3 +123,29 @@ func TestThePasswordMayBeChangedDuringACleaning(t *testing.T) {
 		require.Equal(t, []string{"vendor"}, hardware.calls)
 	})
 }
+
+// A clean-up sends a refused password once more: not without need.
+func TestAStepWhoseLoginIsRefusedHasACleanUpIfTheOperatorWantsTheMachineOff(t *testing.T) {
+	for off, want := range map[bool]states.Power{false: states.PowerOn, true: states.PowerOff} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := &conductor.Fake{Before: func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "bios.factory_reset" {
+					return verify.Credentials
+				}
+				return nil
+			}}
+			f := start(t, func(c *conductor.Config) {
+				c.Hardware, c.PowerOffInCleanFail = map[string]conductor.Hardware{"fake-hardware": fake}, off
+			})
+			n := f.node(states.Manageable)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+			f.settle(n)
+			r := f.provision("clean")
+			r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "factory_reset"}}
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			n = f.settle(n)
+			require.Equal(t, states.CleanFail, n.ProvisionState)
+			require.Equal(t, want, n.Power)
+		})
+	}
+}

@@ -31,6 +31,16 @@ func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment 
 // hasWork reports whether a conductor has work on the node: the work of its state, or the clean-up after failed work.
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
+// mustCleanUp reports whether the machine of steps that have begun may not be left as it is, although the BMC has just
+// refused the password: it runs the agent, or the operator wants it off.
+func (b *rulebook) mustCleanUp(n *Node) bool {
+	var wanted CleanUp
+	if after := kindOf(n.ProvisionState).end.after; after != nil {
+		after(b, n, &wanted, false)
+	}
+	return n.Agent.URL != "" || wanted.PowerOff
+}
+
 // afterCleaning powers the machine off after a failure if the operator wants that.
 func afterCleaning(b *rulebook, _ *Node, c *CleanUp, aborted bool) {
 	c.PowerOff = c.PowerOff || !aborted && b.config.PowerOffInCleanFail && b.config.Table.Series() >= states.Bobcat

@@ -53,6 +53,17 @@ func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T)
 	}
 }
 
+func TestTheMachineOfStepsThatEndWithARefusedLoginIsLeftAsItIs(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"plain": &Fake{}}, PowerOffInCleanFail: off})
+		require.NoError(t, err)
+		for _, state := range []states.State{states.Cleaning, states.Deploying, states.Servicing, states.Rescuing, states.Inspecting} {
+			require.Equal(t, off && state == states.Cleaning, c.rules.mustCleanUp(&Node{ProvisionState: state}), state)
+			require.True(t, c.rules.mustCleanUp(&Node{ProvisionState: state, Agent: AgentInfo{URL: "http://192.0.2.7:9999"}}), "an agent runs on it")
+		}
+	}
+}
+
 func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"agent": inspecting{&Fake{}}, "plain": struct{ Hardware }{&Fake{}}}})
 	require.NoError(t, err)

@@ -33,12 +33,13 @@ func (e *abortError) Error() string {
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := kindOf(t.Node().ProvisionState)
 	err := t.refreshCache(ctx, kind, false)
-	if err == nil {
+	begun := err == nil
+	if begun {
 		err = t.runSteps(ctx, kind)
 	}
 	if err == nil && kind.of(t.Node()).Prepared {
-		begun := false
-		if begun, err = t.endAgent(ctx, kind); begun && err != nil && ctx.Err() == nil {
+		tornDown := false
+		if tornDown, err = t.endAgent(ctx, kind); tornDown && err != nil && ctx.Err() == nil {
 			return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
 		}
 	}
@@ -52,7 +53,7 @@ func (t *Task) doSteps(ctx context.Context) result {
 		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
 	case errors.Is(err, errHeld):
 		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
-	case verify.LoginRefused(err): // a clean-up would send the password again
+	case verify.LoginRefused(err) && !(begun && t.engine.rules.mustCleanUp(t.Node())): // a clean-up would send the password again
 		return result{event: states.EventFail, err: err, change: func(n *Node) { n.CleanUp = nil }}
 	default:
 		return failedWith(err)
