@@ -104,7 +104,7 @@ func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, arg
 	})
 }
 
-// DetachVirtualMedia ejects the images of a node's slots for some devices; none stands for all. It fails as
+// DetachVirtualMedia ejects the images of a node's slots for some devices; nil stands for all. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
 	_, err := detachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, devices)
@@ -113,7 +113,7 @@ func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string
 
 func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, devices []string) error {
 	detach := func(ctx context.Context, by Management, n *Node) error {
-		if len(devices) == 0 {
+		if devices == nil {
 			return by.DetachVirtualMedia(ctx, n, []string{"disk", "cdrom", "floppy"})
 		}
 		return by.DetachVirtualMedia(ctx, n, devices)

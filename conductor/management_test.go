@@ -92,6 +92,9 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 			return m.DetachVirtualMedia(ctx, []string{"cdrom", "disk"})
 		}, "detach [cdrom disk]", always, "Could not detach device(s) ['cdrom', 'disk'] from node UUID: ", true},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
+			return m.DetachVirtualMedia(ctx, []string{})
+		}, "detach []", always, "Could not detach device(s) [] from node UUID: ", true},
+		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.DetachVirtualMedia(ctx, nil)
 		}, "detach [disk cdrom floppy]", always, "Could not detach device(s) None from node UUID: ", true},
 	} {

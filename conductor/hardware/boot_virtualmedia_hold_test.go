@@ -115,6 +115,8 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
 	require.Empty(t, lastError())
 	require.Equal(t, other, server.Media("CD"))
+	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{}))
+	require.Equal(t, []string{other, other}, []string{server.Media("CD"), server.Media("USB")}, "no device is named")
 
 	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Active, "ramdisk", nil, map[string]any{"boot_iso": image}))
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))

@@ -85,7 +85,12 @@ func (t *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device
 
 // DetachVirtualMedia implements [conductor.Management].
 func (t *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return t.changeMedia(ctx, n, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
+	return t.changeMedia(ctx, n, devices, func(by MediaManager) error {
+		if len(devices) == 0 {
+			return nil
+		}
+		return by.DetachVirtualMedia(ctx, n, devices)
+	})
 }
 
 // changeMedia calls f, a client's change of the virtual media for devices, with the management interface of a node. It
