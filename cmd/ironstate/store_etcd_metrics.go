@@ -9,12 +9,14 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 )
 
-// etcdMetrics returns the metrics of a store on etcd, in the folder data if it is not empty.
+// etcdMetrics returns the metrics of a store on etcd in the folder data, nil if it is empty: this process is no server
+// of etcd then.
 func etcdMetrics(data string) prometheus.Gatherer {
-	ofFolder := prometheus.NewRegistry()
-	if data != "" {
-		ofFolder.MustRegister(folder(data))
+	if data == "" {
+		return nil
 	}
+	ofFolder := prometheus.NewRegistry()
+	ofFolder.MustRegister(folder(data))
 	return prometheus.Gatherers{ofFolder, prometheus.GathererFunc(gatherEtcd)}
 }
 
@@ -48,7 +50,7 @@ var serverMetrics = map[string]bool{
 	"etcd_disk_backend_commit_duration_seconds": true,
 }
 
-// gatherEtcd returns the metrics of the embedded etcd, none without -data.
+// gatherEtcd returns the metrics of the embedded etcd.
 func gatherEtcd() ([]*dto.MetricFamily, error) {
 	all, err := prometheus.DefaultGatherer.Gather()
 	var chosen []*dto.MetricFamily
