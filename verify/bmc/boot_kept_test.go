@@ -53,6 +53,24 @@ func TestABootOverrideThatNeedsAResetIsNotExpectedBefore(t *testing.T) {
 	}
 }
 
+// What it shows has changed, and not to what was requested.
+func TestABMCThatNeedsAResetMustNotShowAnotherBootOverride(t *testing.T) {
+	var seen refusing
+	d, _ := vendorDriver(t,
+		bmctest.Fault{Method: http.MethodPatch, Do: seen.effect(func(*http.Request, string) (int, string) {
+			return http.StatusOK, `{"@Message.ExtendedInfo": [{"MessageId": "iLO.2.14.SystemResetRequired"}]}`
+		})},
+		bmctest.Fault{On: systemPath, Method: http.MethodGet, If: func(*http.Request) bool { return len(seen.bodies) > 0 },
+			Do: changeObject("once", func(o map[string]any) {
+				b := o["Boot"].(map[string]any)
+				b["BootSourceOverrideTarget"], b["BootSourceOverrideEnabled"] = "Hdd", "Once"
+			})})
+	kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+	require.NoError(t, err)
+	require.False(t, kept)
+	require.Len(t, seen.bodies, 3)
+}
+
 // A BMC that accepts Continuous and drops it may boot the device once.
 func TestABMCThatDropsContinuousBootsOnce(t *testing.T) {
 	d, server := vendorDriver(t, drops(2))

@@ -180,12 +180,17 @@ func (r *redfishConnection) setBootMode(ctx context.Context, mode string) error 
 	return err
 }
 
-// requestBoot sends a request for a boot override, and confirms it unless a task carries it out later, or the BMC says
-// that it needs a reset of the machine (ResetRequired of DMTF's base registry, DSP8011).
+// requestBoot sends a request for a boot override, and confirms it unless a task carries it out later. A BMC that says
+// that it needs a reset of the machine may show what it has shown before: ResetRequired of DMTF's base registry
+// (DSP8011), or an iLO's SystemResetRequired. It may say so of the boot mode alone.
 func (r *redfishConnection) requestBoot(ctx context.Context, at *bootResource, q bootRequest) error {
 	a, err := r.changeBoot(ctx, at, q)
-	if err != nil || a.Status == http.StatusAccepted || bytes.Contains(a.Body, []byte("ResetRequired")) {
+	if err != nil || a.Status == http.StatusAccepted {
 		return err
+	}
+	if bytes.Contains(a.Body, []byte("ResetRequired")) {
+		before, _ := at.boot() // of another type, it contradicts nothing afterwards
+		q.until = &before
 	}
 	return r.confirmBoot(ctx, at, q)
 }

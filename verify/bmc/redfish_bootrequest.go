@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -155,6 +156,7 @@ type bootRequest struct {
 	repeated boot   // what is sent if the BMC has accepted the request and does not show it
 	mode     string // the boot mode that the BMC has to show afterwards; "" for any
 	older    string // the target of another device that the BMC must not show any more; "" for none
+	until    *boot  // what the BMC may show until the machine's reset; nil for nothing
 }
 
 // request returns the request that the device be booted once or continuously, for a BMC that shows a boot override now.
@@ -211,6 +213,8 @@ const errNotApplied = failure.Reason("the BMC has not applied the boot override"
 // is not shown contradicts nothing.
 func (q bootRequest) contradiction(shown boot) error {
 	switch {
+	case q.until != nil && reflect.DeepEqual(shown, *q.until):
+		return nil
 	case shown.Enabled == disabled, q.whole.Enabled == continuous && shown.Enabled == once, q.isOlder(shown):
 		return errNotApplied
 	case q.mode != "" && shown.Mode != "" && shown.Mode != q.mode:
