@@ -14,7 +14,7 @@ import (
 func (w *worker) resync(ctx context.Context, path string, differing []string) error {
 	for _, id := range differing {
 		counterpart := id
-		if made := w.uuids.made[id]; made != "" {
+		if made := w.uuids.made[id]; made != "" && w.last[path].ironstate[id] == nil { // else only ironstate has the record
 			counterpart = made
 		}
 		for _, one := range []struct {
