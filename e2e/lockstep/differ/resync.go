@@ -73,11 +73,8 @@ func own(ctx context.Context, c *client, r Request) error {
 	return nil
 }
 
-// shownRecord returns the first of the differing records as text.
-func shownRecord(of records, differing []string) string {
-	for _, id := range differing {
-		text, _ := json.Marshal(of[id]) // it was JSON
-		return string(text)
-	}
-	return ""
+// shownRecord returns a record as text.
+func shownRecord(r map[string]any) string {
+	text, _ := json.Marshal(r) // it was JSON
+	return string(text)
 }

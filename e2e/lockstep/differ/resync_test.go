@@ -38,13 +38,14 @@ func TestARecordThatDiffersIsRemovedFromTheSidesThatHaveIt(t *testing.T) {
 		"record only in ironstate":   {records{}, port(ofIronstate, "a")},
 		"record.address: «a» -> «b»": {port(ofIronic, "a"), port(ofIronstate, "b")},
 	} {
+		ironic, ironstate := shownRecord(now.ironic[ofIronic]), shownRecord(now.ironstate[ofIronstate])
 		w := &worker{
 			sides: &sides{ironic: &lockstep.Ironic{}, ironicAPI: newSide(t, now.ironic), ironstateAPI: newSide(t, now.ironstate)},
 			uuids: uuids{made: map[string]string{ofIronic: ofIronstate, ofIronstate: ofIronic}}, last: map[string]collection{},
 		}
 		d, err := w.compareCollection(t.Context(), path)
 		require.NoError(t, err, name)
-		require.Equal(t, []string{name}, d.texts)
+		require.Equal(t, differences{[]string{name}, ironic, ironstate}, d)
 		require.False(t, w.broken, name)
 		require.Equal(t, collection{records{}, records{}}, w.last[path], name)
 	}

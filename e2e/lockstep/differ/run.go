@@ -255,8 +255,11 @@ func (w *worker) compareCollection(ctx context.Context, path string) (d differen
 		w.broken = true
 	}
 	w.last[path] = now
+	d.texts = texts
 	if len(differing) > 0 {
+		first := differing[0]
+		d.ironic, d.ironstate = shownRecord(now.ironic[first]), shownRecord(w.uuids.counterpart(now.ironstate, first))
 		err = w.resync(ctx, path, differing)
 	}
-	return differences{texts, shownRecord(now.ironic, differing), shownRecord(now.ironstate, differing)}, err
+	return d, err
 }
