@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,18 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, malformed := range []string{``, `{`, `[1`, `[1}`, `{"a": }`, `{"a?x": 1}`, `{"a?": 1}`, `1 2`, `{"of": 1}`, `{"pick": {}}`} {
 		require.Panics(t, func() { mustTemplate(malformed) }, malformed)
+	}
+}
+
+func TestEachNameInTheDataIsKnown(t *testing.T) {
+	comment, name := regexp.MustCompile(`(?m)^#.*$`), regexp.MustCompile(`{[^{}"\s]+}`)
+	for _, found := range name.FindAllString(comment.ReplaceAllString(fieldsText+requestsText+string(valuesText), ""), -1) {
+		if placeholder.FindString(found) == found {
+			continue
+		}
+		called := strings.Trim(found, "{}")
+		_, isValue := values.Values[called]
+		require.True(t, isValue || functions[called] != nil, "neither a function nor a value is called %s", found)
 	}
 }
 
