@@ -187,9 +187,6 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 			err = u.setPower(ctx, states.PowerOff)
 		case constants.FirmwareInstallStepUploadInitiateInstall:
 			err = u.session(ctx, u.limit, func(ctx context.Context, c *bmclib.Client) (err error) {
-				if err := conductor.Permit(ctx); err != nil {
-					return err
-				}
 				taskID, err = c.FirmwareInstallUploadAndInitiate(ctx, s.component, file)
 				return err
 			})
@@ -221,7 +218,7 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 	return err
 }
 
-// session does something within a time with a client of bmclib that has a session of its own.
+// session does something that is permitted within a time with a client of bmclib that has a session of its own.
 func (u *firmwareUpdate) session(ctx context.Context, limit time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
 	b.timeout = limit
@@ -319,9 +316,6 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 	if word, _ := u.task.Node().DriverInfo["bmclib_provider"].(string); bmclibProviders[word].resets {
 		sent := false
 		err := u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) error {
-			if err := conductor.Permit(ctx); err != nil {
-				return err
-			}
 			sent = true
 			_, err := c.ResetBMC(ctx, bmcRestart)
 			return err
