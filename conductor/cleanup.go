@@ -32,13 +32,13 @@ func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment 
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
 // mustCleanUp reports whether the machine of steps that have begun may not be left as it is, although the BMC has just
-// refused the password: it runs the agent, or the operator wants it off.
+// refused the password: the work has booted the agent, or the operator wants the machine off.
 func (b *rulebook) mustCleanUp(n *Node) bool {
-	var wanted CleanUp
-	if after := kindOf(n.ProvisionState).end.after; after != nil {
-		after(b, n, &wanted, false)
+	kind, wanted := kindOf(n.ProvisionState), CleanUp{}
+	if kind.end.after != nil {
+		kind.end.after(b, n, &wanted, false)
 	}
-	return n.Agent.URL != "" || wanted.PowerOff
+	return kind.of(n).Prepared || n.Agent.URL != "" || wanted.PowerOff
 }
 
 // afterCleaning powers the machine off after a failure if the operator wants that.

@@ -60,6 +60,10 @@ func TestTheMachineOfStepsThatEndWithARefusedLoginIsLeftAsItIs(t *testing.T) {
 		for _, state := range []states.State{states.Cleaning, states.Deploying, states.Servicing, states.Rescuing, states.Inspecting} {
 			require.Equal(t, off && state == states.Cleaning, c.rules.mustCleanUp(&Node{ProvisionState: state}), state)
 			require.True(t, c.rules.mustCleanUp(&Node{ProvisionState: state, Agent: AgentInfo{URL: "http://192.0.2.7:9999"}}), "an agent runs on it")
+			booted := &Steps{Prepared: true}
+			n := &Node{ProvisionState: state, CleanSteps: booted, DeploySteps: booted, ServiceSteps: booted}
+			steps := state == states.Cleaning || state == states.Deploying || state == states.Servicing
+			require.True(t, !steps || c.rules.mustCleanUp(n), "the agent is being booted again")
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Management interface {
 	// AttachVirtualMedia inserts the image at a URL into a slot for a device: "cdrom", "disk"
 	// or "floppy". The machine's BMC loads the image.
 	AttachVirtualMedia(ctx context.Context, n *Node, device, image string) error
-	// DetachVirtualMedia ejects the images of all slots for some devices.
+	// DetachVirtualMedia ejects the images of all slots for some devices, nothing if none is given.
 	DetachVirtualMedia(ctx context.Context, n *Node, devices []string) error
 }
 

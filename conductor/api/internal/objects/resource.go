@@ -146,7 +146,7 @@ type listRules struct {
 	// filters are the query parameters in addition to the paging parameters.
 	filters []filter
 	// first are the filters that Ironic's handler declares before the parameters of the page; nil stands for all. They are
-	// checked before these parameters, and further segments of the path /detail set them.
+	// checked before these parameters, and further segments of the path /detail set them before these.
 	first []string
 	// types are the parameters whose types are checked, in their order; nil stands for first, the parameters of the page,
 	// fields, the other filters and detail. The type of a filter that is not among them is checked when it is applied.
