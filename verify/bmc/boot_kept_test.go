@@ -235,6 +235,21 @@ func TestNothingIsReadAfterASecondChangeOfABootOverrideThatIsLost(t *testing.T) 
 	require.Equal(t, 2, patches(server))
 }
 
+// No request may follow one that is lost, and after ErrBootMode the conductor sends one that sets the boot mode.
+func TestALostChangeOfABootOverrideIsNoOtherBootMode(t *testing.T) {
+	legacy := bmctest.Property("Boot", map[string]any{
+		"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "Legacy"})
+	for name, lost := range map[string]bmctest.Fault{
+		"none": {}, "the second request": {Method: http.MethodPatch, Skip: 1, Do: bmctest.CloseAfter(0)},
+	} {
+		d, _ := profileDriver(t, bmctest.Profile{Manufacturer: "Supermicro"},
+			bmctest.Fault{On: systemPath, Method: http.MethodGet, Skip: 1, Do: legacy}, lost)
+		err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+		require.ErrorContains(t, err, `in the mode "Legacy"`, name)
+		require.Equal(t, name == "none", errors.Is(err, bmc.ErrBootMode), "%s: %v", name, err)
+	}
+}
+
 func TestASessionThatEndsAfterAChangeOfTheBootOverrideIsOpenedAgain(t *testing.T) {
 	d, server := vendorDriver(t)
 	_, err := d.PowerState(t.Context(), "node")

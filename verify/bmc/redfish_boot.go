@@ -218,6 +218,10 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 	if refused != nil {
 		failed.Text += "; then " + refused.Error()
 	}
+	if lost := r.client.Lost(); lost != nil {
+		unknown := failure.Of(lost)
+		failed.Kind, failed.Cause = unknown.Kind, unknown.Cause
+	}
 	return failed
 }
 
