@@ -37,6 +37,8 @@ func (b *backupFlags) check(o *options) error {
 		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
 	case b.from != "" && o.data == "":
 		return program.Usagef("-restore needs -data: restore another etcd cluster with etcdutl")
+	case b.from != "" && !possible:
+		return program.Usagef("-restore: the store has no backups")
 	}
 	return nil
 }

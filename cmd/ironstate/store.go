@@ -8,6 +8,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +25,9 @@ type storeKind interface {
 	define(*flag.FlagSet)
 	// sharing returns the names of the flags that name a store which several conductors share.
 	sharing() []string
-	// place says where the nodes are, such as "in FOLDER". It is empty if the flags name no store of the kind.
+	// chosen reports whether the flags name a store of the kind.
+	chosen(storeSettings) bool
+	// place says where the nodes of a store are that the flags name, such as "in FOLDER".
 	place(storeSettings) string
 	// check returns an error if the flags contradict each other or the settings.
 	check(storeSettings) error
@@ -98,8 +101,15 @@ func (s *storeFlags) check() (err error) {
 	if s.lease < minLease || s.lease > maxLease {
 		return program.Usagef("-lease is %v: want %v to %v", s.lease, minLease, maxLease)
 	}
+	var places []string
 	for _, kind := range s.kinds {
 		err = cmp.Or(err, kind.check(s.storeSettings))
+		if kind.chosen(s.storeSettings) {
+			places = append(places, kind.place(s.storeSettings))
+		}
+	}
+	if err == nil && len(places) > 1 {
+		err = program.Usagef("the nodes are in one store, and the flags name %d: %s", len(places), strings.Join(places, " and "))
 	}
 	return err
 }
@@ -107,7 +117,7 @@ func (s *storeFlags) check() (err error) {
 // chosen returns the kind of the store that the flags name, nil for a store in memory.
 func (s *storeFlags) chosen() storeKind {
 	for _, kind := range s.kinds {
-		if kind.place(s.storeSettings) != "" {
+		if kind.chosen(s.storeSettings) {
 			return kind
 		}
 	}

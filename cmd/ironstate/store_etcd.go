@@ -62,16 +62,17 @@ func (*etcdFlags) sharing() []string { return []string{"etcd", "cluster"} }
 // shared reports whether several conductors share the nodes.
 func (e *etcdFlags) shared() bool { return e.endpoints != "" || e.peers != "" }
 
+func (e *etcdFlags) chosen(s storeSettings) bool { return e.shared() || s.data != "" }
+
 func (e *etcdFlags) place(s storeSettings) string {
 	switch {
 	case e.peers != "":
 		return fmt.Sprintf("in %s and with the others of %s", s.data, e.peers)
 	case e.endpoints != "":
 		return "at " + e.endpoints
-	case s.data != "":
+	default:
 		return "in " + s.data
 	}
-	return ""
 }
 
 func (e *etcdFlags) check(s storeSettings) error {

@@ -22,14 +22,9 @@ type otherFlags struct{ url string }
 
 func (f *otherFlags) define(flags *flag.FlagSet) { flags.StringVar(&f.url, "other", "", "") }
 func (*otherFlags) sharing() []string            { return []string{"other"} }
+func (f *otherFlags) chosen(storeSettings) bool  { return f.url != "" }
+func (f *otherFlags) place(storeSettings) string { return "at " + f.url }
 func (*otherFlags) check(storeSettings) error    { return nil }
-
-func (f *otherFlags) place(storeSettings) string {
-	if f.url == "" {
-		return ""
-	}
-	return "at " + f.url
-}
 
 func (*otherFlags) open(context.Context, storeSettings, *slog.Logger) (*openedStore, error) {
 	return &openedStore{
@@ -37,6 +32,11 @@ func (*otherFlags) open(context.Context, storeSettings, *slog.Logger) (*openedSt
 		close: func() error { return nil },
 	}, nil
 }
+
+// folderFlags are the flags of a kind of store without backups in the folder -data.
+type folderFlags struct{ otherFlags }
+
+func (*folderFlags) chosen(s storeSettings) bool { return s.data != "" }
 
 func TestAKindOfStoreHasFlagsAndAReadinessOfItsOwn(t *testing.T) {
 	before := storeKinds
@@ -52,14 +52,21 @@ func TestAKindOfStoreHasFlagsAndAReadinessOfItsOwn(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, `110 ironstate "other has no majority: this answer may be out of date"`, answer.Header.Get("Warning"))
 
+	refused := func(text string, args ...string) {
+		_, err := parse(args, io.Discard)
+		require.ErrorIs(t, err, program.ErrUsage)
+		require.ErrorContains(t, err, text)
+	}
 	for text, args := range map[string][]string{
 		"-lease needs -etcd or -cluster or -other": {"-lease", "5s"},
 		`-other is "": want a value`:               {"-other", ""},
 		"-backup needs -data or -etcd":             {"-other", "x", "-backup", "y"},
 		"-restore needs -data":                     {"-other", "x", "-restore", "y"},
+		"name 2: in y and at x":                    {"-other", "x", "-data", "y"},
+		"name 2: at http://a:1 and at x":           {"-other", "x", "-etcd", "http://a:1"},
 	} {
-		_, err := parse(args, io.Discard)
-		require.ErrorIs(t, err, program.ErrUsage)
-		require.ErrorContains(t, err, text)
+		refused(text, args...)
 	}
+	storeKinds = []func() storeKind{func() storeKind { return &folderFlags{} }}
+	refused("-restore: the store has no backups", "-data", "x", "-restore", "y")
 }
