@@ -117,6 +117,32 @@ func TestHardwareMayHaveOneKindOfBootDeviceAndRefuseTheOther(t *testing.T) {
 	}
 }
 
+// onlyMedia is hardware that boots from virtual media alone, or cannot set a boot device.
+type onlyMedia struct {
+	*broken
+	devices []string
+}
+
+func (m onlyMedia) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	return m.devices, nil
+}
+
+func TestHardwareNeedNotBootFromTheNetwork(t *testing.T) {
+	for reason, devices := range map[conductor.Reason][]string{conductor.Invalid: {"cdrom"}, conductor.Unsupported: nil} {
+		c, f := newFake()
+		b := newBroken(f)
+		b.boot = func(_ context.Context, _ *conductor.Node, device string, _ bool) error {
+			if slices.Contains(devices, device) {
+				return nil
+			}
+			return &conductor.Error{Reason: reason, Text: "no such boot device"}
+		}
+		b.boots = func(context.Context, *conductor.Node) (string, bool, error) { return "cdrom", true, nil }
+		c.Hardware = onlyMedia{b, devices}
+		require.NoError(t, hardwaretest.Check(c))
+	}
+}
+
 // A BMC may forget the device after one start. The hardware type then keeps it in the record.
 func TestABootDeviceMayBeKeptInTheRecord(t *testing.T) {
 	c, f := newFake()
