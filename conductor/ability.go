@@ -118,12 +118,12 @@ func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args boo
 		case args.Device == uefiHTTP && c.config.Table.Series() < uefiHTTPSince:
 			return nil, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
 		}
-		set := n.Clone()
-		err := by.SetBootDevice(ctx, set, args.Device, args.Persistent)
-		if reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
+		after := n.Clone()
+		err := by.SetBootDevice(ctx, after, args.Device, args.Persistent)
+		if reflect.DeepEqual(after.DriverInternalInfo, n.DriverInternalInfo) {
 			return nil, err
 		}
-		return func(n *Node) { n.DriverInternalInfo = set.DriverInternalInfo }, err
+		return func(n *Node) { n.DriverInternalInfo = after.DriverInternalInfo }, err
 	}
 	// It goes on if the client leaves, or another conductor no longer waits for it, as in Ironic.
 	return none{}, c.engine.exclusively(context.WithoutCancel(ctx), slowCallTimeout, ident, "setting the boot device", set)

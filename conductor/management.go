@@ -203,11 +203,11 @@ func (e *engine) manage(
 		}
 		return nil, do(ctx, by, n)
 	}
-	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
+	var settled atomic.Bool // whether the caller's answer is settled before the result is stored
 	done := make(chan error, 1)
 	s.run.group.Go(func() {
 		_, err := e.callReserved(context.WithoutCancel(ctx), s, n, function, actionTimeout, act)
-		if !errors.Is(err, Invalid) || !decided.CompareAndSwap(false, true) {
+		if !errors.Is(err, Invalid) || !settled.CompareAndSwap(false, true) {
 			err = e.noteManaged(s, n, err, record) // not in act, which may return when other work has the node
 		}
 		_ = e.unreserve(s.ctx, s, n.UUID, nil)
@@ -220,7 +220,7 @@ func (e *engine) manage(
 	case err := <-done:
 		return err
 	case <-wait.Done():
-		if !decided.CompareAndSwap(false, true) {
+		if !settled.CompareAndSwap(false, true) {
 			return <-done
 		}
 		return ctx.Err()

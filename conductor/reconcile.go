@@ -115,11 +115,16 @@ func (r reconciler) carryOut(s *session, id string) (did action) {
 		ramdisk, err := r.prepare(ctx, n, did)
 		return func(n *Node) error { return r.apply(s, n, did, ramdisk) }, err
 	}
-	before, n, err := r.engine.fleet.editPrepared(s.ctx, id, prepare, r.engine.editAndNotify)
+	edit := func(prepare preparation) (before, n *Node, err error) {
+		return r.engine.fleet.editPrepared(s.ctx, id, prepare, r.engine.editAndNotify)
+	}
+	before, n, err := edit(prepare)
 	tooLarge := err
 	givenUp := errors.Is(err, ErrTooLarge)
-	if givenUp {
-		before, n, err = r.giveUp(s, id, prepare, tooLarge)
+	for _, cleanUp := range []bool{true, false} { // without it the record is smaller
+		if errors.Is(err, ErrTooLarge) {
+			before, n, err = edit(r.giveUp(prepare, tooLarge, cleanUp))
+		}
 	}
 	if err != nil {
 		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
@@ -160,45 +165,37 @@ func (r reconciler) note(s *session, before, n *Node, did action, givenUp bool) 
 	}
 }
 
-// giveUp repeats a change that has made the record too large for the store, and fails the node's work in the same
-// write. If that is too large as well, giveUp also drops the clean-up. Otherwise the node would stay reserved, or keep
-// its work for ever.
-func (r reconciler) giveUp(s *session, id string, prepare preparation, tooLarge error) (before, n *Node, err error) {
-	edit := func(cleanUp bool) {
-		withFailure := func(ctx context.Context, n *Node) (func(*Node) error, error) {
-			change, err := prepare(ctx, n)
-			if err == nil {
-				err = change(n)
+// giveUp returns the preparation of a change that has made the record too large for the store, and that fails the
+// node's work in the same write. Otherwise the node would stay reserved, or keep its work for ever.
+func (r reconciler) giveUp(prepare preparation, tooLarge error, cleanUp bool) preparation {
+	return func(ctx context.Context, n *Node) (func(*Node) error, error) {
+		change, err := prepare(ctx, n)
+		ramdisk := r.engine.bootsRamdisk(ctx, n)
+		return func(n *Node) error {
+			if err := change(n); err != nil {
+				return err
 			}
-			if err != nil {
-				return nil, err
-			}
-			failure := workFailure{text: tooLarge.Error(), ramdisk: r.engine.bootsRamdisk(ctx, n)}
-			return func(n *Node) error {
-				if err := change(n); err != nil {
-					return err
-				}
-				working := kindOf(n.ProvisionState).work != states.NoWork
-				if working {
-					if err := r.engine.rules.fail(n, failure, now()); err != nil {
-						return err
-					}
-				}
-				if left := n.CleanUp; left != nil && !(working && cleanUp) {
-					n.cleanedUp(*left, tooLarge)
-				}
-				if !n.hasWork() {
-					n.drop()
-				}
-				return nil
-			}, nil
+			return r.engine.rules.giveUp(n, tooLarge, ramdisk, cleanUp)
+		}, err
+	}
+}
+
+// giveUp fails a node's work, if it still has some, and drops its reservation unless there is something to clean up: of
+// the work that fails now, and only if cleanUp.
+func (b *rulebook) giveUp(n *Node, failure error, ramdisk ramdiskUse, cleanUp bool) error {
+	working := kindOf(n.ProvisionState).work != states.NoWork
+	if working {
+		if err := b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, now()); err != nil {
+			return err
 		}
-		before, n, err = r.engine.fleet.editPrepared(s.ctx, id, withFailure, r.engine.editAndNotify)
 	}
-	if edit(true); errors.Is(err, ErrTooLarge) {
-		edit(false)
+	if left := n.CleanUp; left != nil && !(working && cleanUp) {
+		n.cleanedUp(*left, failure)
 	}
-	return before, n, err
+	if !n.hasWork() {
+		n.drop()
+	}
+	return nil
 }
 
 // prepare asks what an action needs that fails the work of a node: whether the work boots the agent, and for failOrphan

@@ -54,22 +54,16 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	instead := func(failure error) result {
-		if errors.Is(failure, ErrTooLarge) {
-			return e.unless(failure)
-		}
-		return e
-	}
 	failure, err := t.record.conclude(ctx, e.err, func(n *Node, failure error, ramdisk ramdiskUse) error {
 		if !n.isAtWorkOf(work) {
 			return errEnded
 		}
-		return t.engine.rules.end(n, instead(failure), ramdisk, now())
+		return t.engine.rules.end(n, e.storedAs(failure), ramdisk, now())
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	e = instead(failure)
+	e = e.storedAs(failure)
 	t.engine.history.ended(ctx, work, e)
 	if e.event == states.EventFail {
 		t.engine.history.failed(ctx, work, t.Node())
@@ -90,8 +84,12 @@ func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// unless returns the failure that is stored in place of a result that cannot be stored.
-func (e result) unless(failure error) result {
+// storedAs returns the result that is stored by [reservedRecord.conclude] with a failure, which takes the place of a
+// result that is too large for the store.
+func (e result) storedAs(failure error) result {
+	if !errors.Is(failure, ErrTooLarge) {
+		return e
+	}
 	if e.event != states.EventFail && !e.always {
 		e.change = nil
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func TestAResultThatCannotBeStoredIsAFailure(t *testing.T) {
-	tooLarge := errors.New("too large")
+	tooLarge := ErrTooLarge
 	edit := func(*Node) {}
 	for name, test := range map[string]struct {
 		result result
@@ -28,9 +28,9 @@ func TestAResultThatCannotBeStoredIsAFailure(t *testing.T) {
 		"a failure":          {result{event: states.EventFail, change: edit}, true},
 		"the end of steps":   {result{event: states.EventDone, stepsDone: true}, false},
 		"a wait":             {result{event: states.EventWait, change: edit}, false},
-		"it is called again": {result{event: states.EventDone, change: edit, always: true}.unless(tooLarge), true},
+		"it is called again": {result{event: states.EventDone, change: edit, always: true}.storedAs(tooLarge), true},
 	} {
-		got := test.result.unless(tooLarge)
+		got := test.result.storedAs(tooLarge)
 		require.Equal(t, states.EventFail, got.event, name)
 		require.Equal(t, tooLarge, got.err, name)
 		require.Equal(t, test.edits, got.change != nil, name)
