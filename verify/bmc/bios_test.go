@@ -198,6 +198,11 @@ func TestASettingsObjectWithoutALinkIsBelowTheBIOS(t *testing.T) {
 	unlinked := bmctest.Fault{On: bios, Method: http.MethodGet, Do: bmctest.Property("@Redfish.Settings",
 		map[string]any{"ETag": "Dummyetag", "Messages": []any{map[string]any{"MessageId": "Base.1.0.SettingsFailed"}}})}
 	fails := func(status int) bmctest.Fault { return bmctest.Fault{On: bios + "/SD", Do: bmctest.Status(status)} }
+	ended := false
+	ends := bmctest.Fault{Do: bmctest.Status(http.StatusUnauthorized), If: func(r *http.Request) bool {
+		ended = ended || r.URL.Path == bios+"/SD"
+		return ended
+	}}
 	at, none := bmctest.Profile{BIOSSettings: "SD"}, bmctest.Profile{BIOSInPlace: true}
 	for name, test := range map[string]struct {
 		profile bmctest.Profile
@@ -208,7 +213,8 @@ func TestASettingsObjectWithoutALinkIsBelowTheBIOS(t *testing.T) {
 		"at SD":           {at, bmctest.Fault{}, bios + "/SD", nil},
 		"none":            {none, bmctest.Fault{}, bios, nil},
 		"not to be read":  {none, fails(http.StatusInternalServerError), bios, nil},
-		"with no session": {at, fails(http.StatusUnauthorized), "", verify.Credentials},
+		"refused alone":   {none, fails(http.StatusUnauthorized), bios, nil},
+		"with no session": {at, ends, "", verify.Credentials},
 	} {
 		d, server := profileDriver(t, test.profile, test.fault, unlinked)
 		_, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 30})

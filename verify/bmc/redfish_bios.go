@@ -41,7 +41,7 @@ func (r *reader) bios() (*bios, error) {
 		return nil, err
 	}
 	b.entries = r.registry(b.AttributeRegistry)
-	if err := r.client.Lost(); err != nil {
+	if err := r.over(); err != nil {
 		return nil, err
 	}
 	values := map[string]any{}
@@ -117,7 +117,7 @@ func (r *reader) changedBIOS(b *bios) (changed map[string]any, target *redfish.A
 	}
 	settings, err := r.get(r.ctx, at, new(schemas.Bios))
 	if err != nil {
-		if guessed && !r.ended() {
+		if guessed && r.over() == nil {
 			return nil, b.answer, nil
 		}
 		return nil, nil, err

@@ -70,7 +70,7 @@ type registryFile struct{ id, registry, from, link string }
 
 // registryFile reads the file of a registry. ok is false if it cannot be read or has no link in English.
 func (r *reader) registryFile(at string) (file registryFile, ok bool) {
-	if r.ended() {
+	if r.over() != nil {
 		return file, false
 	}
 	found, a, err := r.client.Get(r.ctx, at)
@@ -118,7 +118,7 @@ func (r registered) settingOf(value any) BIOSSetting {
 // entries reads a registry at a link of the registry file, and its ID.
 func (r *reader) entries(from, link string) (id string, entries map[string]registered) {
 	at, err := r.client.Follow(from, link)
-	if err != nil || r.ended() {
+	if err != nil || r.over() != nil {
 		return "", nil
 	}
 	a, err := r.client.Do(r.ctx, redfish.Request{Method: http.MethodGet, Path: at, Limit: registryBytes})

@@ -3,6 +3,7 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ type reader struct {
 	ctx      context.Context
 	errs     []error // why resources were not read
 	absent   []error // of links to collections that the BMC does not have
+	refused  error   // why the system cannot be read any more, see over
 }
 
 // systemReader reads the system, and returns the reader of its child resources.
@@ -128,10 +130,21 @@ func (r *reader) note(err error) {
 	}
 }
 
-// forget drops the errors that were noted after the first n, of resources that the caller can do without, unless a
-// request was lost.
+// over returns why no other resource can be read, nil if one can: a request was lost, or the BMC refuses the
+// credentials. It may refuse a session at one resource alone: over reads the system again to tell, and notes that it
+// cannot be read.
+func (r *reader) over() error {
+	if r.refused == nil && r.client.Lost() == nil && r.client.Refused() {
+		_, _, r.refused = r.client.Get(r.ctx, r.answer.Request.Path)
+		r.note(r.refused)
+	}
+	return cmp.Or(r.client.Lost(), r.refused)
+}
+
+// forget drops the errors that were noted after the first n, of resources that the caller can do without, unless no
+// other resource can be read.
 func (r *reader) forget(n int) {
-	if r.client.Lost() == nil {
+	if r.over() == nil {
 		r.errs = r.errs[:n]
 	}
 }
@@ -141,7 +154,7 @@ func (r *reader) err() error { return errors.Join(r.errs...) }
 
 // read reads a resource into a value of gofish, and notes a failure.
 func (r *reader) read(path string, into json.Unmarshaler) (found resource, ok bool) {
-	if r.ended() {
+	if r.over() != nil {
 		return found, false
 	}
 	found, err := r.get(r.ctx, path, into)
@@ -169,7 +182,7 @@ func readEach[T any, P decoder[T]](r *reader, paths []string, take func(P, resou
 // none at the link, that is in absent alone: some BMCs link what they lack. What a BMC without a licence does not tell
 // is there.
 func readMembers[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
-	if r.ended() {
+	if r.over() != nil {
 		return
 	}
 	members, err := r.client.Members(r.ctx, collection)

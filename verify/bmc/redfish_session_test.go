@@ -330,20 +330,69 @@ func TestASessionThatIsRefusedAtAResourceThatIsNotNeededIsKept(t *testing.T) {
 	require.ErrorIs(t, device(d), verify.Protocol, "the BMC drops what it has accepted")
 }
 
-// The session may have ended there, which the next call learns.
+// The session may also have ended there.
 func TestASessionThatEndsAtAResourceThatIsNotNeededIsOpenedAgain(t *testing.T) {
-	ended := "" // the token of the session
-	d, server := vendorDriver(t, bmctest.Fault{Do: bmctest.Status(http.StatusUnauthorized), If: func(r *http.Request) bool {
-		token := r.Header.Get("X-Auth-Token")
-		if r.URL.Path == registriesPath {
-			ended = token
+	const ports = adaptersPath + "/NIC.1/Ports"
+	for name, test := range map[string]struct {
+		at string
+		do func(*bmc.Driver) (any, error)
+	}{
+		"BIOS": {registriesPath, func(d *bmc.Driver) (any, error) { return d.BIOS(t.Context(), "node") }},
+		"MACs": {adaptersPath, func(d *bmc.Driver) (any, error) { return d.MACAddresses(t.Context(), "node") }},
+		"boot device": {systemPath + "/SD", func(d *bmc.Driver) (any, error) {
+			word, _, err := d.BootDevice(t.Context(), "node")
+			return word, err
+		}},
+	} {
+		ends, ended := false, "" // the token of the session
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD"},
+			bmctest.Fault{Do: bmctest.Status(http.StatusUnauthorized), If: func(r *http.Request) bool {
+				token := r.Header.Get("X-Auth-Token")
+				if ends && r.URL.Path == test.at && ended == "" {
+					ended = token
+				}
+				return token != "" && token == ended
+			}},
+			bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Property("Members", []any{})},
+			serving(t, adaptersPath+"/NIC.1", map[string]any{"Id": "NIC.1", "Ports": linkTo(ports)}),
+			serving(t, ports, map[string]any{"Members": []any{linkTo(ports + "/1")}}),
+			serving(t, ports+"/1", map[string]any{"Id": "1", "Ethernet": map[string]any{"AssociatedMACAddresses": []any{"52:54:00:aa:bb:01"}}}))
+		for _, f := range withAdapters(t, linkTo(adaptersPath+"/NIC.1")) {
+			server.AddFault(f)
 		}
-		return token != "" && token == ended
-	}})
-	settings, err := d.BIOS(t.Context(), "node")
+		want, err := test.do(d)
+		require.NoError(t, err, name)
+		ends = true
+		got, err := test.do(d)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+		require.NotEmpty(t, ended, name)
+		_, err = d.PowerState(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Equal(t, 2, server.Logins().Attempts, name)
+	}
+}
+
+// What cannot be read of one part leaves the others of the call, and the later calls of the session, as they are.
+func TestNoResourceIsLeftOutAfterASessionWasRefusedAtAnother(t *testing.T) {
+	d, server := vendorDriver(t)
+	want, err := d.Inspect(t.Context(), "node")
 	require.NoError(t, err)
-	require.NotEmpty(t, settings)
-	_, err = d.PowerState(t.Context(), "node")
+	require.NotEmpty(t, want.Interfaces)
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	server.AddFault(bmctest.Fault{On: registriesPath, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+	_, err = d.BIOS(t.Context(), "node")
 	require.NoError(t, err)
-	require.Equal(t, 2, server.Logins().Attempts)
+	got, err := d.Inspect(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.NoError(t, d.EjectMedia(t.Context(), "node"))
+	require.Empty(t, server.Media("CD"))
+	require.Equal(t, 1, server.Logins().Attempts)
+
+	server.AddFault(bmctest.Fault{On: systemPath + "/Processors", Do: bmctest.Status(http.StatusUnauthorized)})
+	got, err = d.Inspect(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Credentials)
+	require.Equal(t, want.Interfaces, got.Interfaces)
+	require.Equal(t, want.Disks, got.Disks)
 }
