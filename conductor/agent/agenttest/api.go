@@ -47,9 +47,7 @@ func (a *agent) serve() (stop func(), err error) {
 	mux.HandleFunc("GET /v1/commands/{id}", a.read(a.show))
 	mux.HandleFunc("POST /v1/commands/{$}", a.post)
 	server := &http.Server{Handler: a.counted(mux), ErrorLog: log.New(io.Discard, "", 0)}
-	a.machine.mu.Lock()
-	a.machine.goLocked(func() { _ = server.Serve(listener) }) // it ends with stop
-	a.machine.mu.Unlock()
+	a.machine.start(func() { _ = server.Serve(listener) }) // it ends with stop
 	return func() {
 		_ = server.Shutdown(a.ctx)
 		_ = server.Close()
@@ -60,13 +58,9 @@ func (a *agent) serve() (stop func(), err error) {
 // counted makes Machine.Close wait for requests in flight. A request that arrives later gets no answer.
 func (a *agent) counted(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.machine.mu.Lock()
-		if a.machine.closed {
-			a.machine.mu.Unlock()
+		if !a.machine.enter() {
 			panic(http.ErrAbortHandler)
 		}
-		a.machine.wg.Add(1)
-		a.machine.mu.Unlock()
 		defer a.machine.wg.Done()
 		handler.ServeHTTP(w, r)
 		if a.ctx.Err() != nil {

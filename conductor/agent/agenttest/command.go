@@ -7,9 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -92,22 +90,33 @@ type handler struct {
 	async bool // the agent answers before the command has ended
 }
 
-// handlers returns the handlers of all commands, by extension and name.
-func handlers() map[string]handler {
-	return map[string]handler{
-		"clean.execute_clean_step":     {run: executeStep("clean"), async: true},
-		"deploy.execute_deploy_step":   {run: executeStep("deploy"), async: true},
-		"service.execute_service_step": {run: executeStep("service"), async: true},
-		"image.install_bootloader":     {run: (*agent).installBootloader, async: true},
-		"standby.power_off":            {run: powerOff, async: true},
-		"standby.run_image":            {run: reboot, async: true},
-		"clean.get_clean_steps":        {run: listSteps("clean")},
-		"deploy.get_deploy_steps":      {run: listSteps("deploy")},
-		"service.get_service_steps":    {run: listSteps("service")},
-		"standby.get_partition_uuids":  {run: (*agent).partitionUUIDs},
-		"standby.sync":                 {run: syncDisk},
-		"log.collect_system_logs":      {run: (*agent).collectLogs},
-		"rescue.finalize_rescue":       {run: (*agent).finalizeRescue},
+// handlers are the handlers of all commands, by extension and name. They are set by init, since power_off ends in a
+// boot, whose agent accepts commands.
+var handlers map[string]map[string]handler
+
+func init() {
+	handlers = map[string]map[string]handler{
+		"clean": {
+			"execute_clean_step": {run: executeStep("clean"), async: true},
+			"get_clean_steps":    {run: listSteps("clean")},
+		},
+		"deploy": {
+			"execute_deploy_step": {run: executeStep("deploy"), async: true},
+			"get_deploy_steps":    {run: listSteps("deploy")},
+		},
+		"service": {
+			"execute_service_step": {run: executeStep("service"), async: true},
+			"get_service_steps":    {run: listSteps("service")},
+		},
+		"standby": {
+			"power_off":           {run: powerOff, async: true},
+			"run_image":           {run: reboot, async: true},
+			"get_partition_uuids": {run: (*agent).partitionUUIDs},
+			"sync":                {run: syncDisk},
+		},
+		"image":  {"install_bootloader": {run: (*agent).installBootloader, async: true}},
+		"log":    {"collect_system_logs": {run: (*agent).collectLogs}},
+		"rescue": {"finalize_rescue": {run: (*agent).finalizeRescue}},
 	}
 }
 
@@ -116,15 +125,13 @@ func handlers() map[string]handler {
 //
 // Source: execute_command in ironic_python_agent/extensions/base.py.
 func (a *agent) accept(name string, params map[string]any, wait bool, e Effect) (*command, *failure) {
-	all := handlers()
-	h, known := all[name]
 	extension, short, ok := strings.Cut(name, ".")
-	ofExtension := func(other string) bool { return strings.HasPrefix(other, extension+".") }
+	h, known := handlers[extension][short]
 	switch {
 	case !ok:
 		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command",
 			"Command name must be of the form <extension>.<name>")
-	case !slices.ContainsFunc(slices.Collect(maps.Keys(all)), ofExtension):
+	case handlers[extension] == nil:
 		return nil, newFailure("RequestedObjectNotFoundError", http.StatusNotFound, "Not found", "Extension with id %s not found.", extension)
 	case !known:
 		return nil, newFailure("InvalidCommandError", http.StatusBadRequest, "Invalid command", "Unknown command: %s", short)
@@ -144,9 +151,7 @@ func (a *agent) accept(name string, params map[string]any, wait bool, e Effect) 
 		a.execute(c, h.run, params, e)
 		return c, nil
 	}
-	a.machine.mu.Lock()
-	defer a.machine.mu.Unlock()
-	a.machine.goLocked(func() {
+	a.machine.start(func() {
 		if !wait {
 			select {
 			case <-c.answered:

@@ -138,6 +138,23 @@ func (m *Machine) RescuePassword() string {
 	return m.rescue
 }
 
+// start is goLocked for a caller that does not hold m.mu.
+func (m *Machine) start(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.goLocked(f)
+}
+
+// enter makes Close wait until the caller calls m.wg.Done. It returns false, and does nothing, if the machine is closed.
+func (m *Machine) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.wg.Add(1)
+	}
+	return !m.closed
+}
+
 // goLocked runs f in a goroutine that Close waits for, unless the machine is closed. The caller holds m.mu.
 func (m *Machine) goLocked(f func()) {
 	if !m.closed {

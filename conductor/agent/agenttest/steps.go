@@ -79,9 +79,10 @@ func listSteps(work string) commandFunc {
 	}
 }
 
-// executeStep returns the command execute_WORK_step.
+// executeStep returns the command execute_WORK_step. An agent finds a step by its name alone: it ignores the interface.
 //
-// Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts.
+// Source: execute_clean_step in ironic_python_agent/extensions/clean.py and its counterparts, dispatch_to_managers in
+// ironic_python_agent/hardware.py.
 func executeStep(work string) commandFunc {
 	return func(a *agent, ctx context.Context, params map[string]any) (any, error) {
 		if used := params[work+"_version"]; used != nil && !reflect.DeepEqual(used, managerVersions()) {
