@@ -50,8 +50,7 @@ func (b *bmcs) Properties() map[string]string { return maps.Clone(b.properties) 
 
 // Validate implements [Interface].
 func (b *bmcs) Validate(n Node) error {
-	_, err := b.driverOf(n.Node)
-	return err
+	return b.do(n.Node, func(*bmc.Driver) error { return nil })
 }
 
 // configOf returns the configuration of a node's BMC. It reads the files of redfish_verify_ca each time: certificates
@@ -73,44 +72,38 @@ func (b *bmcs) configOf(n *conductor.Node) (bmc.Config, error) {
 	return c, nil
 }
 
-// driverOf returns the driver with the configuration of a node's BMC. Two calls for one node may have different records
-// of it.
-func (b *bmcs) driverOf(n *conductor.Node) (*bmc.Driver, error) {
+// configured calls makes with the configuration of a node's BMC.
+func configured[T any](b *bmcs, n *conductor.Node, makes func(bmc.Config) (T, error)) (made T, err error) {
 	c, err := b.configOf(n)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	d, err := b.driver.With(c)
-	return d, unusable(n, err)
+	if made, err = makes(c); err != nil {
+		err = &conductor.Error{Reason: conductor.Invalid, Err: err,
+			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
+	}
+	return made, err
 }
 
-// unusable returns the error of a configuration that package bmc refuses, nil for nil.
-func unusable(n *conductor.Node, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &conductor.Error{Reason: conductor.Invalid, Err: err,
-		Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
-}
-
-// do calls f with the driver of a node's BMC.
+// do calls f with the driver and the configuration of a node's BMC. Two calls for one node may have different records
+// of it.
 func (b *bmcs) do(n *conductor.Node, f func(*bmc.Driver) error) error {
-	d, err := b.driverOf(n)
+	d, err := configured(b, n, b.driver.With)
 	if err != nil {
 		return err
 	}
 	return f(d)
 }
 
-// ask calls a method of the driver of a node's BMC, and returns its result.
+// ask is do for one method of the driver that returns a value.
 func ask[T any](
 	ctx context.Context, b *bmcs, n *conductor.Node, method func(*bmc.Driver, context.Context, string) (T, error),
 ) (answer T, err error) {
-	d, err := b.driverOf(n)
-	if err != nil {
-		return answer, err
-	}
-	return method(d, ctx, n.UUID)
+	err = b.do(n, func(d *bmc.Driver) (err error) {
+		answer, err = method(d, ctx, n.UUID)
+		return err
+	})
+	return answer, err
 }
 
 // Close logs out of all open sessions. A hardware type may have any of the interfaces, so that each closes the driver.

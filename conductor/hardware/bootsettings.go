@@ -85,15 +85,14 @@ const (
 // reboot reboots a machine, or switches it on, and returns its power state before. A machine whose BMC lacks the reset
 // is switched off and on, unless the node forbids it.
 func (b redfishManagement) reboot(ctx context.Context, n *conductor.Node) (before states.Power, err error) {
-	d, err := b.driverOf(n)
-	if err != nil {
-		return before, err
-	}
-	if before, err = d.PowerState(ctx, n.UUID); err != nil {
-		return before, err
-	}
-	record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
-	return before, powersync.Perform(record, states.PowerRebooting, func(power states.Power) error { return reach(ctx, d, n, power) })
+	err = b.do(n, func(d *bmc.Driver) (err error) {
+		if before, err = d.PowerState(ctx, n.UUID); err != nil {
+			return err
+		}
+		record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
+		return powersync.Perform(record, states.PowerRebooting, func(power states.Power) error { return reach(ctx, d, n, power) })
+	})
+	return before, err
 }
 
 // reach requests a power state, and returns once the machine is off if it is to be.

@@ -22,11 +22,11 @@ func (b bmcManagement) BootDevices(context.Context, *conductor.Node) ([]string, 
 
 // BootDevice implements [Management].
 func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	d, err := b.driverOf(n)
-	if err != nil {
-		return "", false, err
-	}
-	return d.BootDevice(ctx, n.UUID)
+	err = b.do(n, func(d *bmc.Driver) (err error) {
+		device, persistent, err = d.BootDevice(ctx, n.UUID)
+		return err
+	})
+	return device, persistent, err
 }
 
 // SetBootDevice implements [Management]. The device before is not set again from now on, even if the BMC refuses the
@@ -37,22 +37,20 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 	if !slices.Contains(b.devices, device) {
 		return invalidDevice(device)
 	}
-	d, err := b.driverOf(n)
-	if err != nil {
-		return err
-	}
-	b.ForgetBootDevice(n)
-	if !persistent {
-		return d.SetBootDevice(ctx, n.UUID, device, false)
-	}
-	kept, err := d.KeepBootDevice(ctx, n.UUID, device)
-	if !kept && (err == nil || errors.Is(err, ErrBootMode)) { // which is about the boot mode beside a device that is set
-		if n.DriverInternalInfo == nil {
-			n.DriverInternalInfo = map[string]any{}
+	return b.do(n, func(d *bmc.Driver) error {
+		b.ForgetBootDevice(n)
+		if !persistent {
+			return d.SetBootDevice(ctx, n.UUID, device, false)
 		}
-		n.DriverInternalInfo[onceKey] = device
-	}
-	return err
+		kept, err := d.KeepBootDevice(ctx, n.UUID, device)
+		if !kept && (err == nil || errors.Is(err, ErrBootMode)) { // which is about the boot mode beside a device that is set
+			if n.DriverInternalInfo == nil {
+				n.DriverInternalInfo = map[string]any{}
+			}
+			n.DriverInternalInfo[onceKey] = device
+		}
+		return err
+	})
 }
 
 // onceKey is the key of driver_internal_info with the boot device that is set again before each start, since the BMC
@@ -76,9 +74,9 @@ func (b bmcManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
 //
 // Source: detect_vendor in ironic/drivers/modules/redfish/management.py and ipmitool.py beside that folder.
 func (b bmcManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
-	d, err := b.driverOf(n)
-	if err != nil {
-		return "", "", err
-	}
-	return d.Vendor(ctx, n.UUID)
+	err = b.do(n, func(d *bmc.Driver) (err error) {
+		firmware, machine, err = d.Vendor(ctx, n.UUID)
+		return err
+	})
+	return firmware, machine, err
 }

@@ -139,14 +139,10 @@ func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]s
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (b redfishManagement) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
-	d, err := b.driverOf(n)
-	if err != nil {
-		return "", nil, err
-	}
-	if mode, err = d.BootMode(ctx, n.UUID); err != nil {
+	if mode, err = ask(ctx, b.bmcs, n, (*bmc.Driver).BootMode); err != nil {
 		return mode, nil, err
 	}
-	enabled, err := d.SecureBoot(ctx, n.UUID)
+	enabled, err := ask(ctx, b.bmcs, n, (*bmc.Driver).SecureBoot)
 	if errors.Is(err, verify.Unsupported) {
 		return mode, nil, nil
 	}

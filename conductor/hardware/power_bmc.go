@@ -15,13 +15,9 @@ type bmcPower struct{ *bmcs }
 
 // Verify implements [Verifier].
 func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	c, err := b.configOf(n)
+	v, err := configured(b.bmcs, n, bmc.New)
 	if err != nil {
 		return states.NoPower, err
-	}
-	v, err := bmc.New(c)
-	if err != nil {
-		return states.NoPower, unusable(n, err)
 	}
 	return v.Verify(ctx)
 }

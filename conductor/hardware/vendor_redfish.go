@@ -70,10 +70,10 @@ func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method
 	default:
 		return nil, noMethod(method)
 	}
-	d, err := b.driverOf(n)
-	if err == nil {
+	err = b.do(n, func(d *bmc.Driver) (err error) {
 		answer, err = call(d)
-	}
+		return err
+	})
 	switch {
 	case err == nil:
 		return answer, nil
