@@ -19,7 +19,8 @@ func (t *Type) NeedsPort(n *conductor.Node) []string {
 }
 
 // bootDisk makes the machine boot its disk from now on. At the end of a deployment it sets no boot device if the boot
-// entries that the agent has written would be lost.
+// entries that the agent has written would be lost, and a [BootDeviceRestorer] sets none at later starts. A device that
+// another management interface has noted stays in the record, as in Ironic.
 func bootDisk(ctx context.Context, t Task) error {
 	n := t.Node()
 	if n.ProvisionState != states.WorkDeploy.Working() || !losesBootEntries(n.Node) {

@@ -59,7 +59,8 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 // Source: restore_boot_device in ironic/drivers/modules/redfish/management.py.
 const onceKey = "redfish_boot_device"
 
-// ForgetBootDevice implements [BootDeviceRestorer]. The record may share its map with others.
+// ForgetBootDevice is the method of a [BootDeviceRestorer], of which redfish alone has the other one. The record may
+// share its map with others.
 func (bmcManagement) ForgetBootDevice(n *conductor.Node) {
 	n.DriverInternalInfo = maps.Clone(n.DriverInternalInfo)
 	delete(n.DriverInternalInfo, onceKey)
