@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -101,12 +102,11 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}
 	if t.Series() >= devicesSince {
-		unread = b.do(t.Node(), func(d *bmc.Driver) (pci error) {
-			stored.PCIDevices, pci = d.PCIDevices(ctx, t.Node().UUID)
-			var lldp error
-			data.LLDP, lldp = d.Neighbors(ctx, t.Node().UUID)
-			return errors.Join(pci, lldp)
-		})
+		stored.PCIDevices, unread = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).PCIDevices)
+		if !verify.LoginRefused(unread) { // the password is not sent again
+			data.LLDP, err = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).Neighbors)
+			unread = errors.Join(unread, err)
+		}
 	}
 	inventory, err = asMap(stored)
 	if err == nil {

@@ -106,3 +106,16 @@ func TestAWaitForBIOSSettingsGoesOnAfterARequestThatIsForbidden(t *testing.T) {
 	n = s.settle(n)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 }
+
+func TestAnInspectionSendsARefusedPasswordOnce(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	logins := changePassword(server, "/PCIeDevices/HBA")
+	n = s.request(n, "inspect")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+	require.NoError(t, err)
+	require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "credentials refused")
+	require.EqualValues(t, 1, logins.Load())
+}
