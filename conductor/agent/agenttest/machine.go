@@ -145,7 +145,8 @@ func (m *Machine) start(f func()) {
 	m.goLocked(f)
 }
 
-// enter makes Close wait until the caller calls m.wg.Done. It returns false, and does nothing, if the machine is closed.
+// enter makes Close wait until the caller calls m.wg.Done. It returns false, and does nothing, if the machine is
+// closed.
 func (m *Machine) enter() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
