@@ -131,11 +131,11 @@ func (r *reader) note(err error) {
 }
 
 // over returns why no other resource can be read, nil if one can: a request was lost, or the BMC refuses the
-// credentials. It may refuse a session at one resource alone: over reads the system again to tell, and notes that it
+// credentials. It may refuse them at one resource alone: over reads the system again to tell, and notes that it
 // cannot be read.
 func (r *reader) over() error {
 	if r.refused == nil && r.client.Lost() == nil && r.client.Refused() {
-		_, _, r.refused = r.client.Get(r.ctx, r.answer.Request.Path)
+		_, _, r.refused = r.client.Reread(r.ctx, r.answer.Request.Path)
 		r.note(r.refused)
 	}
 	return cmp.Or(r.client.Lost(), r.refused)

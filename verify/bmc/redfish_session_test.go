@@ -374,25 +374,36 @@ func TestASessionThatEndsAtAResourceThatIsNotNeededIsOpenedAgain(t *testing.T) {
 }
 
 // What cannot be read of one part leaves the others of the call, and the later calls of the session, as they are.
-func TestNoResourceIsLeftOutAfterASessionWasRefusedAtAnother(t *testing.T) {
-	d, server := vendorDriver(t)
-	want, err := d.Inspect(t.Context(), "node")
-	require.NoError(t, err)
-	require.NotEmpty(t, want.Interfaces)
-	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
-	server.AddFault(bmctest.Fault{On: registriesPath, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
-	_, err = d.BIOS(t.Context(), "node")
-	require.NoError(t, err)
-	got, err := d.Inspect(t.Context(), "node")
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	require.NoError(t, d.EjectMedia(t.Context(), "node"))
-	require.Empty(t, server.Media("CD"))
-	require.Equal(t, 1, server.Logins().Attempts)
+func TestNoResourceIsLeftOutAfterCredentialsWereRefusedAtAnother(t *testing.T) {
+	for _, auth := range []string{"session", "basic"} {
+		server := startRedfish(t)
+		config := configOf(server)
+		config.Auth = auth
+		d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+		want, err := d.Inspect(t.Context(), "node")
+		require.NoError(t, err, auth)
+		require.NotEmpty(t, want.Interfaces)
+		settings, err := d.BIOS(t.Context(), "node")
+		require.NoError(t, err, auth)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		logins := server.Logins().Attempts
+		server.AddFault(bmctest.Fault{On: registriesPath, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+		found, err := d.BIOS(t.Context(), "node")
+		require.NoError(t, err, auth)
+		require.Len(t, found, len(settings), auth)
+		got, err := d.Inspect(t.Context(), "node")
+		require.NoError(t, err, auth)
+		require.Equal(t, want, got, auth)
+		require.NoError(t, d.EjectMedia(t.Context(), "node"), auth)
+		require.Empty(t, server.Media("CD"), auth)
+		if auth == "session" {
+			require.Equal(t, logins, server.Logins().Attempts)
+		}
 
-	server.AddFault(bmctest.Fault{On: systemPath + "/Processors", Do: bmctest.Status(http.StatusUnauthorized)})
-	got, err = d.Inspect(t.Context(), "node")
-	require.ErrorIs(t, err, verify.Credentials)
-	require.Equal(t, want.Interfaces, got.Interfaces)
-	require.Equal(t, want.Disks, got.Disks)
+		server.AddFault(bmctest.Fault{On: systemPath + "/Processors", Do: bmctest.Status(http.StatusUnauthorized)})
+		got, err = d.Inspect(t.Context(), "node")
+		require.ErrorIs(t, err, verify.Credentials, auth)
+		require.Equal(t, want.Interfaces, got.Interfaces, auth)
+		require.Equal(t, want.Disks, got.Disks, auth)
+	}
 }

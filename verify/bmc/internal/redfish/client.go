@@ -80,7 +80,12 @@ func New(c Config) *Client {
 func (c *Client) Begin() {
 	c.budget = budget{c.config.MaxBytes, c.config.MaxRequests}
 	c.lost, c.lasting = nil, nil
+	c.forgive()
 }
+
+// forgive lets a password be sent again that was accepted before it was refused: some BMCs refuse credentials at one
+// resource alone.
+func (c *Client) forgive() { c.refused = c.refused && !c.accepted }
 
 // AllowRequests raises MaxRequests to n, if it is less, until the next operation.
 func (c *Client) AllowRequests(n int) { c.budget.requests = max(n, c.config.MaxRequests) }
@@ -119,6 +124,13 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 	}
 	o, err := a.Object()
 	return o, a, err
+}
+
+// Reread is [Client.Get] for a resource that the BMC has let the client read before it refused the credentials at
+// another one. With HTTP Basic authentication a password that was changed meanwhile is sent once more.
+func (c *Client) Reread(ctx context.Context, path string) (Object, *Answer, error) {
+	c.forgive()
+	return c.Get(ctx, path)
 }
 
 // Optional reads a resource that the caller can do without. Its only error is one after which no request should follow:
