@@ -103,7 +103,8 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 	}
 	if t.Series() >= devicesSince {
 		stored.PCIDevices, unread = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).PCIDevices)
-		if !verify.LoginRefused(unread) { // the password is not sent again
+		// A refused password is not sent again. A BMC may also refuse a session at one device.
+		if len(stored.PCIDevices) > 0 || !verify.LoginRefused(unread) {
 			data.LLDP, err = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).Neighbors)
 			unread = errors.Join(unread, err)
 		}

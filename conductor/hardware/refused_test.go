@@ -119,3 +119,18 @@ func TestAnInspectionSendsARefusedPasswordOnce(t *testing.T) {
 	require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "credentials refused")
 	require.EqualValues(t, 1, logins.Load())
 }
+
+func TestAnInspectionReadsOnAfterADeviceAtWhichASessionIsRefused(t *testing.T) {
+	server := startRedfish(t)
+	addNeighbor(server)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/PCIeDevices/HBA", Do: bmctest.Status(http.StatusUnauthorized)})
+	s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	n = s.request(n, "inspect")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+	require.NoError(t, err)
+	found := o.(*conductor.Inventory)
+	require.Contains(t, found.PluginData["incomplete"], "credentials refused")
+	require.Contains(t, found.PluginData, "parsed_lldp")
+}

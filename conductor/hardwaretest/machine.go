@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -113,7 +114,10 @@ func (t *tester) checkBootDevices(ctx context.Context) {
 		return
 	}
 	devices := try.Get(by.BootDevices(ctx, t.node.Clone()))
-	if len(devices) > 0 {
+	switch {
+	case slices.Contains(devices, "pxe"): // from which the agent boots
+		t.checkPersistence(ctx, by, "pxe")
+	case len(devices) > 0:
 		t.checkPersistence(ctx, by, devices[0])
 	}
 	before := t.Changes()
