@@ -64,7 +64,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
-// bootDevices is what a hardware type without a BootDeviceManager lacks, in the text of a refusal.
+// bootDevices names, in the text of a refusal, what a hardware type that is no [BootDeviceManager] cannot do.
 const bootDevices = "boot devices"
 
 type bootArgs struct {
@@ -140,7 +140,7 @@ const (
 // function is a function of a hardware interface that clients call.
 type function struct {
 	name  string        // in the text of a refusal
-	call  string        // what a call is for: while one hangs, others for the same are refused; if empty, the name
+	call  string        // while a call hangs, further ones with this text are refused; empty stands for the name
 	limit time.Duration // of a call; 0 stands for clientCallTimeout
 }
 

@@ -52,7 +52,7 @@ type storeSettings struct {
 	lease      time.Duration
 }
 
-// openedStore is the store of the nodes, with what depends on its kind.
+// openedStore is the open store of the nodes, with the membership, the health and the metrics that its kind has.
 type openedStore struct {
 	conductor.Store
 	kind       string                   // for the user

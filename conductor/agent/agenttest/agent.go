@@ -49,7 +49,7 @@ type agent struct {
 	ca       string // certificate of the agent's own API, in PEM
 	started  time.Time
 
-	mu         sync.Mutex // protects the fields below, and those of the commands
+	mu         sync.Mutex // protects the fields below, and the fields of the commands
 	token      string
 	node       map[string]any // from the lookup, or from the last command that has one
 	commands   []*command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe shows operators what a conductor does: [Metrics] for Prometheus, the [Readiness] for load balancers
-// and supervisors, and by [Tracing] the spans of its work for an OpenTelemetry collector.
+// Package observe lets operators watch a conductor: it has [Metrics] for Prometheus, the [Readiness] for load balancers
+// and supervisors, and [Tracing], which sends the spans of the conductor's work to an OpenTelemetry collector.
 package observe

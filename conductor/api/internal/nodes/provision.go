@@ -66,8 +66,8 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 }
 
-// targetArgs are the arguments that a request for a target may have, besides the one that [states.Event.Requires]
-// names.
+// targetArgs says which arguments a request for a target may have. The argument that it must have is named by
+// [states.Event.Requires].
 type targetArgs struct {
 	steps       string            // the argument with steps; empty for none
 	configDrive states.APIVersion // the first version with configdrive; zero for none

@@ -26,8 +26,8 @@ type request struct {
 	traits traits.Change // set by traitsDecode
 }
 
-// checks are the checks of a request in Ironic's order: the first fault is the answer. A check stores what it has read
-// in the request, for later checks and for the handler.
+// checks are called in Ironic's order before a request is served, and the first fault is the answer. A check stores
+// what it has read in the request, for later checks and for the handler.
 type checks []func(q *request) error
 
 // then returns the handler of a request: serve answers one that passes the checks.
@@ -69,7 +69,7 @@ func need(p parameter) parameter {
 	return parameter{p.name, func(a *rest.Args, name string) { p.check(a.Need(name), name) }}
 }
 
-// arguments reads the arguments of a request, those of a PUT also in its body. It refuses others, and wrong types.
+// arguments reads the arguments of a request, also in the body of a PUT. It refuses others, and wrong types.
 func arguments(parameters ...parameter) func(*request) error {
 	var names []string
 	for _, p := range parameters {
@@ -88,7 +88,7 @@ func arguments(parameters ...parameter) func(*request) error {
 	}
 }
 
-// from refuses a version before the first one that has what is requested.
+// from returns a check that refuses a request below the first API version that has what it asks for.
 func from(first states.APIVersion, refusal error) func(*request) error {
 	return func(q *request) error {
 		if q.Version < first {

@@ -21,7 +21,7 @@
 // the orders of the resource; the first fault ends the request. The checks store the values that they read in a
 // [request] or a [listRequest]. At last the handler reads or changes the store, and shows the result.
 //
-// The tests of this package are those of its pure functions and of the order of the checks (testdata/orders.txt). The
+// The tests of this package are about its pure functions and the order of the checks (testdata/orders.txt). The
 // tests of package api test the rest over HTTP: object*_test.go all resources, node_test.go, nodelist_test.go,
 // noderequests_test.go and nodesteps_test.go nodes, runbook_test.go, inspectionrules_test.go and
 // physicalnetwork_test.go the resources of their names, patch_test.go patches, resource_test.go and checkorder_test.go

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// bound is what an action gets from the path, the query and the body of a request.
+// bound is an action with the arguments that it gets from the path, the query and the body of a request.
 type bound struct {
 	action *Action
 	params []string       // the identifiers, then the optional parameters
