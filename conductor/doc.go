@@ -131,35 +131,35 @@ package conductor
 //
 // The files, by subject:
 //
-//	conductor, config, errors, stats, log, trace           the Conductor itself
-//	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
+//	conductor, config, errors, observe                     the Conductor itself; its counters, log and traces
+//	node, internal_info, nodes                             the record of a node, and its methods of Conductor
 //	object, objects, allocation, allocation_freed          the same for the other records
 //	history                                                the entries of a node's history
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
-//	membership, session, owner                             who is alive, and who owns a node
+//	membership, session                                    who is alive, and who owns a node
 //	reconcile                                              which action a node needs, and its execution
-//	rulebook, rules_request, rules_refusal, rules_update   decisions about requests and updates of clients,
-//	rules_steps, rules_agent, rules_end                    about steps, what agents send, and the end of work
+//	rulebook, rules_request, rules_refusal                 decisions about requests and updates of clients,
+//	rules_work, rules_end                                  about steps, what agents send, and the end of work
 //	transition                                             transitions; internal/inorder has the calls of OnTransition
 //	interfaces                                             the hardware interfaces of nodes
 //	expected                                               the times after which nodes are overdue
-//	engine, fence                                          reservations, and the permission for each hardware operation;
+//	engine                                                 reservations, and the permission for each hardware operation;
 //	                                                       internal/workerpool has the workers
-//	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines
+//	hardware, fake, fake_interfaces, cache                 hardware types, and what is read of their machines
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
-//	works, works_texts                                     all that is known of each kind of work, in one table
-//	work, task, record_write, cleanup                      the work of a state, its writes, and its clean-up
-//	steps, steps_plan, steps_check, steps_run              the steps of work; internal/sequence decides their order
+//	works                                                  all that is known of each kind of work, in one table
+//	work, record_write, cleanup                            the work of a state, its writes, and its clean-up
+//	steps, steps_plan, steps_run                           the steps of work; internal/sequence decides their order
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
 //	agent, agent_consult, agent_fasttrack                  the agent's heartbeats, what follows, and an agent that stays
 //	agent_trust                                            which agent is the node's: its address, certificate and token
-//	agent_boot, agent_steps                                the agent's boot and steps; internal/raidconfig reads RAID
-//	agent_deploy, agent_image                              deployments by the agent; internal/agentimage and
+//	agent_boot                                             the agent's boot and steps; internal/raidconfig reads RAID
+//	agent_deploy                                           deployments by the agent; internal/agentimage and
 //	                                                       internal/configdrive have the rules for what it writes
 //
 // CONTRIBUTING.md has the functions that decide about a failure, in the order of their calls.
