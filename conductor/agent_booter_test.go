@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -25,9 +26,14 @@ func (h answering) WritesImage(*Node) bool            { return h.writes() }
 func TestAStepOfTheAgentFailsIfTheHardwareTypeDoesNotSayWhatTheAgentDoes(t *testing.T) {
 	type steps = map[string]func(context.Context, *Task) error
 	all := steps{
-		"deploy": bootForDeployment, "prepare_instance_boot": prepareInstanceBoot, "tear_down_agent": tearDownAgent,
 		"after a reboot": func(ctx context.Context, t *Task) error { return t.rebootAgent(ctx, kindOf(states.Deploying)) },
 	}
+	for _, step := range agentDeploySteps(&Fake{}, &Node{}) {
+		if slices.Contains([]string{"deploy", "prepare_instance_boot", "tear_down_agent"}, step.Step) {
+			all[step.Step] = step.Run
+		}
+	}
+	require.Len(t, all, 4)
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
@@ -39,7 +45,10 @@ func TestAStepOfTheAgentFailsIfTheHardwareTypeDoesNotSayWhatTheAgentDoes(t *test
 		}{
 			{hangs, yes, all, "could not be asked for its use of the agent: the call does not return"},
 			{no, yes, all, "the hardware type does not use the agent any more for the work"},
-			{yes, hangs, steps{"prepare_instance_boot": prepareInstanceBoot}, "whether the agent writes the image: the call does not return"},
+			{
+				yes, hangs, steps{"prepare_instance_boot": all["prepare_instance_boot"]},
+				"whether the agent writes the image: the call does not return",
+			},
 		} {
 			for name, step := range test.steps {
 				task, _, _ := working(t)

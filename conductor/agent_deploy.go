@@ -6,179 +6,101 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
+	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentdeploy"
 	"github.com/ironstate/ironstate/conductor/internal/agentimage"
 	"github.com/ironstate/ironstate/conductor/internal/configdrive"
 	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 	"github.com/ironstate/ironstate/internal/oslobool"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 )
 
-// agentDeploySteps returns the out-of-band steps of a deployment by an agent.
-//
-// Source: ironic/drivers/modules/agent.py and ironic/drivers/modules/agent_base.py.
+// agentDeploySteps returns the steps of a deployment by an agent.
 func agentDeploySteps(booter AgentBooter, n *Node) []Step {
-	steps := []Step{
-		{Interface: "deploy", Step: "deploy", Priority: 100, Abortable: true, Run: bootForDeployment},
-		{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60, Abortable: true, Run: prepareInstanceBoot},
-		{Interface: "deploy", Step: "tear_down_agent", Priority: 40, Abortable: true, Run: tearDownAgent},
-		{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30, Abortable: true, Run: switchNetwork},
-		{Interface: "deploy", Step: "boot_instance", Priority: 20, Abortable: true, Run: bootInstance},
-	}
-	if booter.WritesImage(n) {
-		steps = append(steps, Step{Interface: "deploy", Step: "write_image", Priority: 80, Abortable: true, InBand: true, Run: writeImage})
+	var steps []Step
+	for _, s := range agentdeploy.Steps(booter.WritesImage(n)) {
+		steps = append(steps, Step{
+			Interface: "deploy", Step: s.Name, Priority: s.Priority, Abortable: true, InBand: s.InBand,
+			Run: func(ctx context.Context, t *Task) error { return s.Run(ctx, deployTask{t}) },
+		})
 	}
 	return steps
 }
 
-// bootForDeployment boots the agent and waits for its heartbeat. An agent that is ready by fast track is not booted.
-func bootForDeployment(ctx context.Context, t *Task) error {
-	if on, _ := t.engine.config.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
-		return nil
+// deployTask is a task as the steps of a deployment use it. It implements [agentdeploy.Task].
+type deployTask struct{ *Task }
+
+func (t deployTask) Node() agentdeploy.Node {
+	n := t.Task.Node()
+	on, _ := t.engine.config.fastTracks(n)
+	forces, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
+	return agentdeploy.Node{
+		UUID: n.UUID, Ready: on && n.Agent.hasSteps(agent.Deploy), Booted: n.Agent.URL != "",
+		DisablePowerOff: n.DisablePowerOff, ForcesReboot: forces, Image: n.image(),
 	}
+}
+
+func (t deployTask) Agent() (agentdeploy.Agent, error) { return t.engine.agent(t.Task.Node()) }
+func (t deployTask) Log() *slog.Logger                 { return t.engine.config.Log }
+
+func (t deployTask) WritesImage(ctx context.Context) (bool, error) {
 	booter, err := t.booter(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := booter.BootAgent(ctx, t); err != nil {
+	n := t.Task.Node()
+	return askHardware(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+}
+
+func (t deployTask) BootAgent(ctx context.Context) error {
+	if err := t.withBooter(ctx, AgentBooter.BootAgent); err != nil {
 		return err
 	}
 	return ErrWait
 }
 
-// prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its
-// disk.
-func prepareInstanceBoot(ctx context.Context, t *Task) error {
+func (t deployTask) CleanUpAgent(ctx context.Context) error {
+	return t.withBooter(ctx, AgentBooter.CleanUpAgent)
+}
+
+func (t deployTask) PrepareInstance(ctx context.Context) error {
+	return t.withBooter(ctx, AgentBooter.PrepareInstance)
+}
+
+func (t deployTask) withBooter(ctx context.Context, do func(AgentBooter, context.Context, *Task) error) error {
 	booter, err := t.booter(ctx)
 	if err != nil {
 		return err
 	}
-	n := t.Node()
-	writes, err := askHardware(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	return do(booter, ctx, t.Task)
+}
+
+func (t deployTask) ReadPower(ctx context.Context) (states.Power, error) {
+	now := t.engine.readPower(ctx, t.hardware, t.Task.Node())
+	return now.Power, now.Err
+}
+
+func (t deployTask) NoteRoot(ctx context.Context, root string) error {
+	return t.Update(ctx, func(n *Node) error { n.Deployment.Root = root; return nil })
+}
+
+// SendImage sends the agent's step write_image with the image of the node's instance.
+func (t deployTask) SendImage(ctx context.Context) error {
+	drive, err := t.configDrive(ctx)
 	if err != nil {
 		return err
 	}
-	if writes {
-		if err := t.installBootloader(ctx); err != nil {
-			return err
-		}
-	}
-	return booter.PrepareInstance(ctx, t)
-}
-
-// installBootloader asks for the partitions of the image, and has the boot loader installed if the image needs one.
-func (t *Task) installBootloader(ctx context.Context) error {
-	client, err := t.engine.agent(t.Node())
+	image, err := agentimage.Info(t.Task.Node().image())
 	if err != nil {
-		return err
+		return refuse(Invalid, "%w", err)
 	}
-	partitions, err := client.PartitionUUIDs(ctx)
-	if err != nil {
-		return err
+	args := map[string]any{"image_info": image, "configdrive": nil}
+	if drive != nil && drive != "" {
+		image["configdrive"], args["configdrive"] = drive, drive
 	}
-	loader, needed, err := agentimage.BootLoader(t.Node().image(), partitions)
-	if err != nil {
-		return err
-	}
-	if partitions.Root != "" {
-		err := t.Update(ctx, func(n *Node) error { n.Deployment.Root = partitions.Root; return nil })
-		if err != nil {
-			return err
-		}
-	}
-	if !needed {
-		return nil
-	}
-	if err := client.InstallBootloader(ctx, loader); err != nil {
-		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
-		return fmt.Errorf("Failed to install a bootloader when deploying node %s: %w", t.Node().UUID, err)
-	}
-	return nil
-}
-
-// The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by
-// its BMC (post_deploy_get_power_state_retries, post_deploy_get_power_state_retry_interval).
-const (
-	powerOffReads    = 7
-	powerOffInterval = 5 * time.Second
-)
-
-// tearDownAgent powers the agent's machine off, and then removes the media and files from which the agent was booted.
-func tearDownAgent(ctx context.Context, t *Task) error {
-	if err := t.powerOffAgent(ctx); err != nil {
-		return err
-	}
-	booter, err := t.booter(ctx)
-	if err != nil {
-		return err
-	}
-	return booter.CleanUpAgent(ctx, t)
-}
-
-// powerOffAgent has the agent power its machine off. With disable_power_off it writes its caches to the disks.
-func (t *Task) powerOffAgent(ctx context.Context) error {
-	n := t.Node()
-	client, err := t.engine.agent(n)
-	if err != nil { // no heartbeat has come: another program wrote the image
-		return t.endWithoutAgent(ctx)
-	}
-	forced, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
-	if forced || n.DisablePowerOff {
-		if err := client.Sync(ctx); err != nil {
-			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
-		}
-		return t.endWithoutAgent(ctx)
-	}
-	if err := client.PowerOff(ctx); err != nil {
-		t.engine.config.Log.Warn("an agent could not be asked to power its machine off, so that the BMC has to", "node", n.UUID, "error", err)
-	}
-	for range powerOffReads {
-		now := t.engine.readPower(ctx, t.hardware, n)
-		if verify.LoginRefused(now.Err) {
-			return now.Err
-		}
-		if now.Err == nil && now.Power == states.PowerOff {
-			break
-		}
-		sleep.For(ctx, powerOffInterval)
-	}
-	return t.SetPower(ctx, states.PowerOff)
-}
-
-// endWithoutAgent powers the machine off, unless the step boot_instance reboots it.
-func (t *Task) endWithoutAgent(ctx context.Context) error {
-	if t.Node().DisablePowerOff {
-		return nil
-	}
-	return t.SetPower(ctx, states.PowerOff)
-}
-
-// switchNetwork leaves the networks as they are: they are another service's.
-func switchNetwork(context.Context, *Task) error { return nil }
-
-// bootInstance starts the instance. If a step after tear_down_agent has booted the agent again, that is ended first:
-// Ironic leaves it running.
-func bootInstance(ctx context.Context, t *Task) error {
-	if t.Node().DisablePowerOff {
-		return t.SetPower(ctx, states.PowerRebooting)
-	}
-	if t.Node().Agent.URL != "" {
-		if err := tearDownAgent(ctx, t); err != nil {
-			return err
-		}
-		booter, err := t.booter(ctx)
-		if err != nil {
-			return err
-		}
-		if err := booter.PrepareInstance(ctx, t); err != nil {
-			return err
-		}
-	}
-	return t.SetPower(ctx, states.PowerOn)
+	return t.sendStep(ctx, args)
 }
 
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
@@ -274,23 +196,6 @@ func (t *Task) prepareImage(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// writeImage sends the agent's step write_image with the image of the node's instance.
-func writeImage(ctx context.Context, t *Task) error {
-	drive, err := t.configDrive(ctx)
-	if err != nil {
-		return err
-	}
-	image, err := agentimage.Info(t.Node().image())
-	if err != nil {
-		return refuse(Invalid, "%w", err)
-	}
-	args := map[string]any{"image_info": image, "configdrive": nil}
-	if drive != nil && drive != "" {
-		image["configdrive"], args["configdrive"] = drive, drive
-	}
-	return t.sendStep(ctx, args)
 }
 
 // configDrive returns the configuration drive of the node's instance as the agent takes it: an image, gzipped and in

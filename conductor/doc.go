@@ -151,7 +151,7 @@ package conductor
 //	calls                                                  requests for a node that another conductor owns
 //	works                                                  all that is known of each kind of work, in one table
 //	work, record_write, cleanup                            the work of a state, its writes, and its clean-up
-//	steps, steps_plan, steps_run                           the steps of work; internal/sequence decides their order
+//	steps, steps_plan, steps_run                           the steps of work; internal/sequence has their order
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
@@ -159,7 +159,8 @@ package conductor
 //	agent, agent_consult, agent_fasttrack                  the agent's heartbeats, what follows, and an agent that stays
 //	agent_trust                                            which agent is the node's: its address, certificate and token
 //	agent_boot                                             the agent's boot and steps; internal/raidconfig reads RAID
-//	agent_deploy                                           deployments by the agent; internal/agentimage and
+//	agent_deploy                                           what internal/agentdeploy needs, which has the steps of a
+//	                                                       deployment by the agent; internal/agentimage and
 //	                                                       internal/configdrive have the rules for what it writes
 //
 // CONTRIBUTING.md has the functions that decide about a failure, in the order of their calls.

@@ -78,21 +78,14 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 	if err != nil {
 		return err
 	}
-	record := t.engine.rules.sequenceOf(n, kind, use)
-	r, last := &stepsRun{task: t, kind: kind}, sequence.Start
-	for {
-		last = sequence.Next(record, sequence.Result{Last: last, Ready: r.ready, Left: len(r.steps) - r.next})
-		if last == sequence.End {
-			return nil
-		}
-		if err := r.do(ctx, last); err != nil {
-			return err
-		}
-	}
+	return sequence.Run(ctx, t.engine.rules.sequenceOf(n, kind, use), &stepsRun{task: t, kind: kind})
 }
 
-// do carries out an action. It returns ErrWait when the machine boots the agent, and while the agent is busy.
-func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
+// Progress implements [sequence.Task].
+func (r *stepsRun) Progress() (ready bool, left int) { return r.ready, len(r.steps) - r.next }
+
+// Do implements [sequence.Task]. It returns ErrWait when the machine boots the agent, and while the agent is busy.
+func (r *stepsRun) Do(ctx context.Context, action sequence.Action) (err error) {
 	t, kind := r.task, r.kind
 	if action.Operates() {
 		if ctx, err = t.engine.fenced(ctx, t.Node()); err != nil {

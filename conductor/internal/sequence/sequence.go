@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sequence decides in which order a conductor does the work of a node that has steps:
-//
-//	for action := sequence.Next(record, result); action != sequence.End; action = sequence.Next(record, result) {
-//		result = do(action) // or return the error: work that waits begins again with the next record
-//	}
+// Package sequence decides in which order a conductor does the work of a node that has steps, and does it.
 package sequence
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"context"
+
+	"github.com/ironstate/ironstate/states"
+)
 
 // Action is one action of the conductor. The actions follow one another in the order of the constants.
 type Action int
@@ -56,6 +56,27 @@ type Result struct {
 	Last  Action
 	Ready bool // FindAgent has found an agent
 	Left  int  // the number of steps in the plan that have not begun
+}
+
+// Task carries out the actions of work.
+type Task interface {
+	// Do carries out an action. Its error ends Run: work that waits begins again with the next record.
+	Do(context.Context, Action) error
+	// Progress returns whether FindAgent has found an agent, and the number of steps in the plan that have not begun.
+	Progress() (ready bool, left int)
+}
+
+// Run does the work of a record until all steps are done.
+func Run(ctx context.Context, r Record, t Task) error {
+	for last := Start; ; {
+		ready, left := t.Progress()
+		if last = Next(r, Result{last, ready, left}); last == End {
+			return nil
+		}
+		if err := t.Do(ctx, last); err != nil {
+			return err
+		}
+	}
 }
 
 // Next returns the action that follows the last one.

@@ -3,6 +3,8 @@
 package sequence_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -12,23 +14,42 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// trace returns the actions for a record. A plan has so many steps left, and a boot of the agent and an abort end it.
-func trace(r sequence.Record, ready bool, left int) (actions []sequence.Action) {
-	s := sequence.Result{}
-	for {
-		s.Last = sequence.Next(r, s)
-		actions = append(actions, s.Last)
-		switch s.Last {
-		case sequence.FindAgent:
-			s.Ready = ready
-		case sequence.Plan, sequence.Replan, sequence.Recall:
-			s.Left = left
-		case sequence.RunStep:
-			s.Left--
-		case sequence.BootAgent, sequence.Abort, sequence.End:
-			return actions
-		}
+// task is a [sequence.Task] whose plan has so many steps left. A boot of the agent and an abort end it.
+type task struct {
+	agent   bool // an agent runs that does the work
+	steps   int
+	actions []sequence.Action
+
+	ready bool
+	left  int
+}
+
+var errEnds = errors.New("the work waits or ends")
+
+func (t *task) Progress() (ready bool, left int) { return t.ready, t.left }
+
+func (t *task) Do(_ context.Context, action sequence.Action) error {
+	t.actions = append(t.actions, action)
+	switch action {
+	case sequence.FindAgent:
+		t.ready = t.agent
+	case sequence.Plan, sequence.Replan, sequence.Recall:
+		t.left = t.steps
+	case sequence.RunStep:
+		t.left--
+	case sequence.BootAgent, sequence.Abort:
+		return errEnds
 	}
+	return nil
+}
+
+// trace returns the actions for a record.
+func trace(r sequence.Record, agent bool, steps int) []sequence.Action {
+	t := &task{agent: agent, steps: steps}
+	if sequence.Run(context.Background(), r, t) == nil {
+		return append(t.actions, sequence.End)
+	}
+	return t.actions
 }
 
 func TestTheActionsOfEachWork(t *testing.T) {
