@@ -62,7 +62,7 @@ func (r *refusing) SetPower(context.Context, *conductor.Node, states.Power) erro
 // same.
 func TestACleaningOrAServiceEndsWithTheFirstReadWhoseCredentialsAreRefused(t *testing.T) {
 	all := []string{"vendor", "boot mode", "secure boot", "BIOS", "firmware"}
-	forbidden := &verify.Error{Kind: verify.Credentials, Err: verify.ErrForbidden}
+	forbidden := &verify.Error{Kind: verify.Forbidden}
 	wrong := map[string]error{}
 	for _, what := range all {
 		wrong[what] = verify.Credentials

@@ -30,10 +30,13 @@ const (
 	Cancelled
 	// TLS says that the BMC's certificate is not trusted, is another host's, or has expired.
 	TLS
-	// Credentials says that the BMC refuses the user or the password, or what the user asks for, see [LoginRefused].
+	// Credentials says that the BMC refuses the user or the password.
 	Credentials
 	// Locked says that the BMC has locked the account. Such an error also matches Credentials.
 	Locked
+	// Forbidden says that the BMC has accepted the password, and that its user may not do what was asked. Such an error
+	// also matches Credentials, and has their text. To repeat such a request locks no account.
+	Forbidden
 	// Unsupported says that the BMC answers but lacks a required function.
 	Unsupported
 	// Protocol says that the BMC's answer violates the protocol.
@@ -52,6 +55,7 @@ var kindTexts = [...]string{
 	TLS:           "TLS not trusted",
 	Credentials:   "credentials refused",
 	Locked:        "account locked",
+	Forbidden:     "credentials refused",
 	Unsupported:   "not supported",
 	Protocol:      "protocol error",
 	Panicked:      "the verifier failed",
@@ -65,18 +69,12 @@ func (k Kind) Error() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Is reports whether a kind matches another one: Locked matches Credentials.
-func (k Kind) Is(target error) bool { return k == Locked && target == Credentials }
-
-// ErrForbidden is in an error of kind Credentials if the BMC has accepted the password, and its user may not do what
-// was asked. To repeat such a request locks no account.
-var ErrForbidden = errors.New("the user lacks the permission")
+// Is reports whether a kind matches another one: Locked and Forbidden match Credentials.
+func (k Kind) Is(target error) bool { return target == Credentials && (k == Locked || k == Forbidden) }
 
 // LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again
-// while one waits for a machine: BMCs lock accounts.
-func LoginRefused(err error) bool {
-	return errors.Is(err, Locked) || errors.Is(err, Credentials) && !errors.Is(err, ErrForbidden)
-}
+// while one waits for a machine: BMCs lock accounts. It is of the kind Credentials or Locked, and not Forbidden.
+func LoginRefused(err error) bool { return errors.Is(err, Credentials) && !errors.Is(err, Forbidden) }
 
 // Error says which operation failed, and why. It unwraps to its Kind and to Err.
 type Error struct {

@@ -28,25 +28,26 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-func TestAnErrorAboutALockedAccountAlsoMatchesRefusedCredentials(t *testing.T) {
+func TestErrorsAboutALockedAccountAndALackingPermissionAlsoMatchRefusedCredentials(t *testing.T) {
 	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
-		refused := kind == verify.Credentials || kind == verify.Locked
+		refused := kind == verify.Credentials || kind == verify.Locked || kind == verify.Forbidden
 		require.Equal(t, refused, errors.Is(fmt.Errorf("wrapped: %w", &verify.Error{Kind: kind}), verify.Credentials), "%v", kind)
 		require.Equal(t, kind == verify.Locked, errors.Is(kind, verify.Locked), "%v", kind)
+		require.Equal(t, kind == verify.Forbidden, errors.Is(kind, verify.Forbidden), "%v", kind)
 	}
 }
 
 func TestALoginIsRefusedUnlessTheUserLacksAPermissionAlone(t *testing.T) {
 	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
 		err := &verify.Error{Kind: kind}
-		require.Equal(t, errors.Is(err, verify.Credentials), verify.LoginRefused(err), "%v", kind)
+		require.Equal(t, kind == verify.Credentials || kind == verify.Locked, verify.LoginRefused(err), "%v", kind)
 	}
-	require.False(t, verify.LoginRefused(&verify.Error{Kind: verify.Credentials, Err: verify.ErrForbidden}))
 	require.False(t, verify.LoginRefused(nil))
 }
 
 func TestKindsHaveTexts(t *testing.T) {
 	require.Equal(t, "failed", verify.Failed.Error())
 	require.Equal(t, "the verifier failed", verify.Panicked.Error())
-	require.Equal(t, "Kind(11)", (verify.Panicked + 1).Error())
+	require.Equal(t, verify.Credentials.Error(), verify.Forbidden.Error())
+	require.Equal(t, "Kind(12)", (verify.Panicked + 1).Error())
 }

@@ -167,7 +167,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		expires := n.open.expires()
 		err := d.sessions.use(ctx, n, of, f)
 		n.open = nil
-		if !expires || verify.KindOf(err) != verify.Credentials {
+		if kind := verify.KindOf(err); !expires || kind != verify.Credentials && kind != verify.Forbidden {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power 
 			asked, wanted = restart(power, word)
 		}
 		sent, err := conn.setPower(ctx, asked)
-		if sent && err != nil && failure.KindOf(err) != verify.Credentials {
+		if sent && err != nil && !errors.Is(failure.KindOf(err), verify.Credentials) {
 			lost = err
 		}
 		return err

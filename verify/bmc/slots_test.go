@@ -241,7 +241,7 @@ func TestOnlyARefusalOfTheEjectionItselfSaysThatTheImageIsKept(t *testing.T) {
 		"404":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusNotFound)}}, nil},
 		"no usable action":    {[]bmctest.Fault{noAction}, nil},
 		"503":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusServiceUnavailable)}}, verify.Unreachable},
-		"403":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusForbidden)}}, verify.Credentials},
+		"403":                 {[]bmctest.Fault{{On: ejectCD, Do: bmctest.Status(http.StatusForbidden)}}, verify.Forbidden},
 		"the log-in":          {[]bmctest.Fault{{On: sessionsPath, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
 		"the list of slots":   {[]bmctest.Fault{{On: managerSlots, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},
 		"a slot":              {[]bmctest.Fault{refused, {On: slotUSB, Do: bmctest.Status(http.StatusInternalServerError)}}, verify.Protocol},

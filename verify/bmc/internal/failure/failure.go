@@ -54,7 +54,7 @@ func (r Reason) Error() string { return string(r) }
 // cause returns the part of an error that callers may match: an error that does not
 // depend on the BMC's answer. Other errors hold texts of the BMC.
 func cause(err error) error {
-	for _, known := range []error{context.DeadlineExceeded, context.Canceled, verify.ErrForbidden} {
+	for _, known := range []error{context.DeadlineExceeded, context.Canceled} {
 		if errors.Is(err, known) {
 			return known
 		}

@@ -34,6 +34,7 @@ type Answer struct {
 const (
 	errNoRoot     = failure.Reason("there is no Redfish service root")
 	errNoSessions = failure.Reason("the service has no sessions")
+	errForbidden  = failure.Reason("the user lacks the permission")
 )
 
 // ErrUnlicensed is the cause of an error of the kind [verify.Unsupported] about what the BMC may well have, and does
@@ -71,12 +72,12 @@ func (a *Answer) refusal() error {
 		return a.fail(verify.Unsupported, said, nil)
 	case code == http.StatusForbidden && accountLocked.Match(a.Body):
 		return a.fail(verify.Locked, said, nil)
-	case code == http.StatusForbidden:
-		refused := a.fail(verify.Credentials, said, nil)
-		if a.loggedIn {
-			refused.Cause = verify.ErrForbidden
-		}
+	case code == http.StatusForbidden && a.loggedIn:
+		refused := a.fail(verify.Forbidden, said, nil)
+		refused.Cause = errForbidden
 		return refused
+	case code == http.StatusForbidden:
+		return a.fail(verify.Credentials, said, nil)
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return a.fail(verify.Unreachable, said, nil)
 	case code/100 != 2:
