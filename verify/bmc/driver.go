@@ -149,24 +149,18 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if err != nil {
 		return err
 	}
-	n, err := d.sessions.enter(ctx, of)
+	kept, err := d.sessions.enter(ctx, of)
 	if err != nil {
 		return err
 	}
-	defer d.sessions.leave(n)
+	defer d.sessions.leave(of.id)
 	of.long = of.long && c.Protocol != ipmiProtocol
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
-	defer func() {
-		if n.open != nil { // f has panicked
-			closeConnection(ctx, n.open, c.Log)
-		}
-	}()
 
-	if d.sessions.resume(ctx, n, c) {
-		expires := n.open.expires()
-		err := d.sessions.use(ctx, n, of, f)
-		n.open = nil
+	if d.sessions.resume(ctx, kept, c) {
+		expires := kept.expires()
+		err := d.sessions.use(ctx, kept, of, f)
 		if kind := verify.KindOf(err); !expires || kind != verify.Credentials && kind != verify.Forbidden {
 			return err
 		}
@@ -175,21 +169,25 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if err != nil {
 		return err
 	}
-	n.open = &openConnection{connection: conn, config: c}
-	err = d.sessions.use(ctx, n, of, f)
-	n.open = nil
-	return err
+	return d.sessions.use(ctx, &openConnection{connection: conn, config: c}, of, f)
 }
 
 // sessionUnaffected are the failures of calls that tell nothing about their session.
 var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
 
-// use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
+// use calls f with a node's connection, and keeps it or closes one that is of no further use. A session is kept after a failure,
 // too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
 // session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401 for
-// one that has ended. A temporary connection is closed in any case.
-func (s *sessions) use(ctx context.Context, n *lockedNode, of call, f func(context.Context, connection) error) error {
-	conn := n.open
+// one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
+func (s *sessions) use(ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error) error {
+	keep := false
+	defer func() {
+		if keep {
+			s.keep(ctx, of.id, conn)
+		} else {
+			closeConnection(ctx, conn, conn.config.Log)
+		}
+	}()
 	limit := conn.config.StepTimeout
 	if of.long && limit > 0 {
 		limit = max(limit, longTime)
@@ -199,11 +197,7 @@ func (s *sessions) use(ctx context.Context, n *lockedNode, of call, f func(conte
 	})
 	refused := errors.Is(err, verify.Credentials)
 	failed := err != nil && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
-	if conn.temporary() || err != nil && (refused || !conn.expires() || failed && conn.failed) {
-		closeConnection(ctx, conn, conn.config.Log)
-		return err
-	}
+	keep = !conn.temporary() && (err == nil || !refused && conn.expires() && !(failed && conn.failed))
 	conn.failed = failed
-	s.keep(ctx, n)
 	return err
 }

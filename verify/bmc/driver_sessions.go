@@ -33,40 +33,34 @@ type openConnection struct {
 	failed bool // the last call has failed with an answer of a BMC that was not busy
 }
 
-// lockedNode is a node that a call has locked.
-type lockedNode struct {
-	id   string
-	open *openConnection // nil if there is none, or the call has no more use for it
-}
-
-// enter begins a call: it waits for the node's lock.
-func (s *sessions) enter(ctx context.Context, of call) (*lockedNode, error) {
+// enter begins a call: it waits for the node's lock. It returns the connection that is kept for the node, nil if there
+// is none.
+func (s *sessions) enter(ctx context.Context, of call) (*openConnection, error) {
 	if err := s.locks.Lock(ctx, of.id); err != nil {
 		err = fmt.Errorf("waiting for another call for node %s: %w", of.id, err)
 		return nil, &verify.Error{Op: of.op, Kind: verify.KindOf(err), Err: err}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := &lockedNode{id: of.id, open: s.kept[of.id]}
-	if n.open != nil {
+	conn := s.kept[of.id]
+	if conn != nil {
 		s.kept[of.id] = nil
 	}
-	return n, nil
+	return conn, nil
 }
 
 // leave ends a call: it releases the node's lock.
-func (s *sessions) leave(n *lockedNode) {
+func (s *sessions) leave(id string) {
 	s.mu.Lock()
-	if s.kept[n.id] == nil {
-		delete(s.kept, n.id)
+	if s.kept[id] == nil {
+		delete(s.kept, id)
 	}
 	s.mu.Unlock()
-	s.locks.Unlock(n.id)
+	s.locks.Unlock(id)
 }
 
-// resume reports whether the node has a usable session, and closes an unusable one.
-func (s *sessions) resume(ctx context.Context, n *lockedNode, c Config) bool {
-	conn := n.open
+// resume reports whether a kept connection, which may be nil, is usable, and closes an unusable one.
+func (s *sessions) resume(ctx context.Context, conn *openConnection, c Config) bool {
 	if conn == nil {
 		return false
 	}
@@ -75,7 +69,6 @@ func (s *sessions) resume(ctx context.Context, n *lockedNode, c Config) bool {
 		return true
 	}
 	closeConnection(ctx, conn, conn.config.Log)
-	n.open = nil
 	return false
 }
 
@@ -83,14 +76,14 @@ func (s *sessions) resume(ctx context.Context, n *lockedNode, c Config) bool {
 // already. It first drops the sessions that were unused for longer than Idle, at most closedAtOnce: the call waits as
 // long as for one of them, not for a fleet. It does not evict the least recently used session: in a fleet that is
 // polled in turn, that would close every session before its next use.
-func (s *sessions) keep(ctx context.Context, n *lockedNode) {
-	n.open.used = time.Now()
+func (s *sessions) keep(ctx context.Context, id string, conn *openConnection) {
+	conn.used = time.Now()
 	s.mu.Lock()
 	dropped := s.expired(closedAtOnce)
-	if _, kept := s.kept[n.id]; !s.closed && (kept || len(s.kept) < s.most) {
-		s.kept[n.id] = n.open
+	if _, kept := s.kept[id]; !s.closed && (kept || len(s.kept) < s.most) {
+		s.kept[id] = conn
 	} else {
-		dropped = append(dropped, n.open)
+		dropped = append(dropped, conn)
 	}
 	s.mu.Unlock()
 	closeAll(ctx, dropped)

@@ -76,13 +76,13 @@ func sessionsOf(t *testing.T, sessions int) *Driver {
 // otherwise it uses the connection c.
 func callNode(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bool) {
 	t.Helper()
-	n, err := d.sessions.enter(t.Context(), call{id: id, op: "test"})
+	conn, err := d.sessions.enter(t.Context(), call{id: id, op: "test"})
 	require.NoError(t, err)
-	defer d.sessions.leave(n)
-	if resumed = d.sessions.resume(t.Context(), n, Config{}); !resumed {
-		n.open = &openConnection{connection: c}
+	defer d.sessions.leave(id)
+	if resumed = d.sessions.resume(t.Context(), conn, Config{}); !resumed {
+		conn = &openConnection{connection: c}
 	}
-	d.sessions.keep(t.Context(), n)
+	d.sessions.keep(t.Context(), id, conn)
 	return resumed
 }
 
@@ -166,12 +166,12 @@ func TestCloseLogsOutOfSeveralSessionsAtOnce(t *testing.T) {
 func TestACallWaitsForAnotherOfItsNodeWhileItsContextLasts(t *testing.T) {
 	d := sessionsOf(t, 0)
 	ended, cancel := context.WithCancel(t.Context())
-	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
+	_, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	cancel()
 	_, err = d.sessions.enter(ended, call{id: "a", op: "test"})
 	require.ErrorIs(t, err, verify.Cancelled)
-	d.sessions.leave(n)
+	d.sessions.leave("a")
 	require.False(t, callNode(t, d, "a", &heldConnection{}))
 }
 
@@ -179,13 +179,13 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 	d := sessionsOf(t, 1)
 	kept, late := &heldConnection{}, &heldConnection{}
 	require.False(t, callNode(t, d, "a", kept))
-	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
+	conn, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	require.True(t, d.sessions.resume(t.Context(), n, Config{}))
+	require.True(t, d.sessions.resume(t.Context(), conn, Config{}))
 	require.NoError(t, d.Close(t.Context()))
 	require.False(t, kept.closed, "the call uses it")
-	d.sessions.keep(t.Context(), n)
-	d.sessions.leave(n)
+	d.sessions.keep(t.Context(), "a", conn)
+	d.sessions.leave("a")
 	require.True(t, kept.closed)
 	require.False(t, callNode(t, d, "a", late))
 	require.True(t, late.closed)
@@ -195,10 +195,9 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
 	d := sessionsOf(t, 1)
 	require.False(t, callNode(t, d, "a", &heldConnection{}))
-	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
+	_, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	n.open = nil // it has failed
-	d.sessions.leave(n)
+	d.sessions.leave("a") // the call has failed
 	require.Empty(t, d.sessions.kept)
 	other := &heldConnection{}
 	require.False(t, callNode(t, d, "b", other))
@@ -213,12 +212,12 @@ func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 		require.True(t, callNode(t, d, "a", nil))
 		require.Len(t, d.sessions.kept, 1)
 
-		n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
+		_, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 		require.NoError(t, err)
-		n.open = nil // it has failed, and another call waits for the node
+		// The call has failed, and another one waits for the node.
 		go callNode(t, d, "a", &heldConnection{})
 		synctest.Wait()
-		d.sessions.leave(n)
+		d.sessions.leave("a")
 		synctest.Wait()
 		require.Len(t, d.sessions.kept, 1)
 		require.True(t, callNode(t, d, "a", nil))
@@ -234,10 +233,8 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := sessionsOf(t, 0)
-			n, err := d.sessions.enter(t.Context(), call{id: "a"})
-			require.NoError(t, err)
-			n.open = &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: test.limit}}
-			require.NoError(t, d.sessions.use(t.Context(), n, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
+			conn := &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: test.limit}}
+			require.NoError(t, d.sessions.use(t.Context(), conn, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
 				end, bounded := ctx.Deadline()
 				require.Equal(t, test.limit > 0, bounded)
 				if bounded {
@@ -245,7 +242,6 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 				}
 				return nil
 			}))
-			d.sessions.leave(n)
 		})
 	}
 }
@@ -254,17 +250,14 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 func TestASessionIsClosedAfterTwoFailuresThatTheBMCHasAnswered(t *testing.T) {
 	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
 		d := sessionsOf(t, 1)
-		n, err := d.sessions.enter(t.Context(), call{id: "a"})
-		require.NoError(t, err)
 		held := &heldConnection{}
-		n.open = &openConnection{connection: held}
+		conn := &openConnection{connection: held}
 		for i := 0; i < 2 && !held.closed; i++ {
-			err := d.sessions.use(t.Context(), n, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
+			err := d.sessions.use(t.Context(), conn, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
 			require.ErrorIs(t, err, kind)
 		}
 		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled
 		require.Equal(t, !open, held.closed, kind)
-		d.sessions.leave(n)
 	}
 }
 
@@ -272,11 +265,11 @@ func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
 	d := sessionsOf(t, 1)
 	first := &heldConnection{}
 	require.False(t, callNode(t, d, "a", first))
-	n, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
+	conn, err := d.sessions.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	require.False(t, d.sessions.resume(t.Context(), n, Config{Host: "other"}))
+	require.False(t, d.sessions.resume(t.Context(), conn, Config{Host: "other"}))
 	require.True(t, first.closed)
-	d.sessions.leave(n) // the other BMC cannot be reached
+	d.sessions.leave("a") // the other BMC cannot be reached
 	require.Empty(t, d.sessions.kept)
 }
 
