@@ -125,17 +125,14 @@ func (t *tester) operations(ctx context.Context) []operation {
 		{name: "PowerState", call: func(ctx context.Context) error { _, err := t.Hardware.PowerState(ctx, t.node.Clone()); return err }},
 		power(states.PowerOff), power(states.PowerOn),
 	}
-	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
-		devices, err := by.BootDevices(ctx, t.node.Clone())
-		if err == nil && len(devices) > 0 {
-			all = append(all, operation{name: "SetBootDevice " + devices[0], needsNoMachine: true, call: func(ctx context.Context) error {
-				err := by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
-				if isRefused(err) { // the hardware may have no device for one boot alone
-					err = by.SetBootDevice(ctx, t.node.Clone(), devices[0], true)
-				}
-				return err
-			}})
-		}
+	if by, device := t.bootDevice(ctx); by != nil {
+		all = append(all, operation{name: "SetBootDevice " + device, needsNoMachine: true, call: func(ctx context.Context) error {
+			err := by.SetBootDevice(ctx, t.node.Clone(), device, false)
+			if isRefused(err) { // the hardware may have no device for one boot alone
+				err = by.SetBootDevice(ctx, t.node.Clone(), device, true)
+			}
+			return err
+		}})
 	}
 	return all
 }

@@ -143,6 +143,27 @@ func TestHardwareNeedNotBootFromTheNetwork(t *testing.T) {
 	}
 }
 
+func TestABootDeviceThatIsListedIsRefusedForAnInvalidNode(t *testing.T) {
+	c, f := newFake()
+	b := newBroken(f)
+	b.validate = func(n *conductor.Node) map[string]error {
+		all := f.Validate(n)
+		if n.DriverInfo["B1"] != "a" {
+			all["management"] = &conductor.Error{Reason: conductor.Invalid, Text: "no"}
+		}
+		return all
+	}
+	b.boot = func(_ context.Context, _ *conductor.Node, device string, _ bool) error {
+		if device == "cdrom" {
+			return nil
+		}
+		return &conductor.Error{Reason: conductor.Invalid, Text: "no such boot device"}
+	}
+	b.boots = func(context.Context, *conductor.Node) (string, bool, error) { return "cdrom", true, nil }
+	c.Hardware = onlyMedia{b, []string{"cdrom"}}
+	require.ErrorContains(t, hardwaretest.Check(c), "the management interface is invalid, and the boot device was set")
+}
+
 // A BMC may forget the device after one start. The hardware type then keeps it in the record.
 func TestABootDeviceMayBeKeptInTheRecord(t *testing.T) {
 	c, f := newFake()

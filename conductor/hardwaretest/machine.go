@@ -108,21 +108,36 @@ func isRefused(err error) bool {
 	return errors.Is(err, conductor.Unsupported) || errors.Is(err, conductor.Invalid)
 }
 
+// bootDevice returns one of the boot devices that the hardware lists, and what sets it. It prefers the network, from
+// which the agent boots. Both are zero if the hardware lists none.
+func (t *tester) bootDevice(ctx context.Context) (by conductor.BootDeviceManager, device string) {
+	by, ok := t.Hardware.(conductor.BootDeviceManager)
+	if !ok {
+		return nil, ""
+	}
+	devices, err := by.BootDevices(ctx, t.node.Clone())
+	switch {
+	case err != nil || len(devices) == 0:
+		return nil, ""
+	case slices.Contains(devices, "pxe"):
+		return by, "pxe"
+	}
+	return by, devices[0]
+}
+
 func (t *tester) checkBootDevices(ctx context.Context) {
 	by, ok := t.Hardware.(conductor.BootDeviceManager)
 	if !ok {
 		return
 	}
-	devices := try.Get(by.BootDevices(ctx, t.node.Clone()))
-	switch {
-	case slices.Contains(devices, "pxe"): // from which the agent boots
-		t.checkPersistence(ctx, by, "pxe")
-	case len(devices) > 0:
-		t.checkPersistence(ctx, by, devices[0])
+	try.Get(by.BootDevices(ctx, t.node.Clone()))
+	_, device := t.bootDevice(ctx)
+	if device != "" {
+		t.checkPersistence(ctx, by, device)
 	}
 	before := t.Changes()
 	err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false)
-	if !errors.Is(err, conductor.Invalid) && (len(devices) > 0 || !isRefused(err)) {
+	if !errors.Is(err, conductor.Invalid) && (device != "" || !isRefused(err)) {
 		try.Failf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
 	}
 	if t.Changes() != before {

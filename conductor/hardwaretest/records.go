@@ -82,8 +82,8 @@ func (t *tester) checkInvalid(ctx context.Context) {
 	keys := map[string]string{}
 	maps.Copy(keys, t.Hardware.Describe().Properties)
 	recorded := t.node.Clone()
-	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
-		_ = by.SetBootDevice(ctx, recorded, "pxe", true) // another promise is about its error
+	if by, device := t.bootDevice(ctx); by != nil {
+		_ = by.SetBootDevice(ctx, recorded, device, true) // another promise is about its error
 	}
 	for key := range t.node.DriverInfo {
 		keys[key] = ""
@@ -114,9 +114,9 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	}
 	t.checkSecrets(problems)
 	before := t.Changes()
-	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok && problems["management"] != nil {
+	if by, device := t.bootDevice(ctx); by != nil && problems["management"] != nil {
 		recorded := n.Clone()
-		err := by.SetBootDevice(ctx, n, "pxe", false)
+		err := by.SetBootDevice(ctx, n, device, false)
 		switch sent := t.Changes() - before; {
 		case err == nil:
 			try.Failf("the management interface is invalid, and the boot device was set")
