@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNoOrderOfChecksChangesByAccident compares the lists of checks with testdata/orders.txt, as a test of package
+// objects does for the resources there. Whoever changes an order by Ironic's code changes the file, too.
+func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
+	want, err := os.ReadFile("testdata/orders.txt")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	got := ""
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
+		require.NoError(t, err)
+		variable := ""
+		for part := range ast.Preorder(file) {
+			switch part := part.(type) {
+			case *ast.ValueSpec:
+				variable = part.Names[0].Name
+			case *ast.CompositeLit:
+				if of, is := part.Type.(*ast.Ident); !is || of.Name != "checks" {
+					continue
+				}
+				got += variable + ":\n"
+				for _, check := range part.Elts {
+					got += "\t" + string(source[check.Pos()-file.FileStart:check.End()-file.FileStart]) + "\n"
+				}
+			}
+		}
+	}
+	require.Equal(t, string(want), got)
+}
