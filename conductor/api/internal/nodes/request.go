@@ -26,18 +26,14 @@ type request struct {
 	traits traits.Change // set by traitsDecode
 }
 
-// checks are called in Ironic's order before a request is served, and the first fault is the answer. A check stores
-// what it has read in the request, for later checks and for the handler.
-type checks []func(q *request) error
+type checks rest.Checks[*request]
 
 // then returns the handler of a request: serve answers one that passes the checks.
 func (c checks) then(serve func(q *request) (rest.Answer, error)) rest.Serve {
 	return func(r *rest.Request) (rest.Answer, error) {
 		q := &request{Request: r}
-		for _, check := range c {
-			if err := check(q); err != nil {
-				return rest.Answer{}, err
-			}
+		if err := rest.Checks[*request](c).Fault(q); err != nil {
+			return rest.Answer{}, err
 		}
 		return serve(q)
 	}

@@ -68,18 +68,18 @@ var allocationResource = complete(resource{
 		first:   []string{"node", "resource_class", "state"},
 	},
 	orders: orders{
-		list: []listCheck{
+		list: listChecks{
 			listFieldsAllowed, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
-		get: []check{allocationIdentValid, recordExists, fieldsAllowed, fieldsExist},
-		post: []check{
+		get: checks{allocationIdentValid, recordExists, fieldsAllowed, fieldsExist},
+		post: checks{
 			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion, nameValid, nodeBackfilled, classGiven, candidatesExist,
 		},
-		patch: []check{
+		patch: checks{
 			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsInVersion,
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
-		delete: []check{allocationIdentValid, recordExists},
+		delete: checks{allocationIdentValid, recordExists},
 	},
 	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
 	flags:    uuidFirst,

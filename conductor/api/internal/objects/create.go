@@ -17,7 +17,7 @@ import (
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
 	q := &request{resource: x, r: r}
-	if err := runChecks(q, x.orders.post, postOrder); err != nil {
+	if err := x.orders.post.Or(usual.post).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
 	created, err := x.store.create(r, q.record)

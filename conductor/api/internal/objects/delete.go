@@ -10,7 +10,7 @@ func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r}
-	if err := runChecks(q, x.orders.delete, deleteOrder); err != nil {
+	if err := x.orders.delete.Or(usual.delete).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.NoContent, x.remove(r, q.record)

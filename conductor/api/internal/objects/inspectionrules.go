@@ -67,12 +67,12 @@ var inspectionRuleResource = complete(resource{
 		filters: []filter{ignoredPhase},
 	},
 	orders: orders{
-		list:   []listCheck{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
-		get:    []check{uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
-		post:   []check{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
-		patch:  []check{identValid, patchDecodes, recordExists, patchNotNull},
-		update: []check{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
-		delete: []check{uuidInSchema, identValid, recordExists},
+		list:   listChecks{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		get:    checks{uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
+		post:   checks{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
+		patch:  checks{identValid, patchDecodes, recordExists, patchNotNull},
+		update: checks{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
+		delete: checks{uuidInSchema, identValid, recordExists},
 	},
 })
 

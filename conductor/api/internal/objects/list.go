@@ -45,10 +45,10 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	order := l.orders.list
-	if l.details && l.orders.details != nil {
-		order = l.orders.details
+	if l.details {
+		order = l.orders.details.Or(order)
 	}
-	if err := runChecks(q, order, listOrder); err != nil {
+	if err := order.Or(usual.list).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
 	records, err := q.selected.page(r, l.resource, q.page)

@@ -131,7 +131,7 @@ func byBoolean(name string, of func(*node) bool) func(*rest.Request, *rest.Args,
 var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
 
 // filtersInTurn checks the filters of the path /detail that are late, after the sort key, or the others.
-func filtersInTurn(late bool) listCheck {
+func filtersInTurn(late bool) func(*listRequest) error {
 	return func(q *listRequest) error {
 		return q.checkFilters(func(f filter) bool { return f.late == late && !f.unchecked })
 	}

@@ -39,28 +39,28 @@ var nodeResource = complete(resource{
 	},
 	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.
 	orders: orders{
-		list: []listCheck{
+		list: listChecks{
 			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
 			childrenChosen, filtersApply,
 		},
-		details: []listCheck{
+		details: listChecks{
 			filtersInTurn(false), sortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
 			markerExists, childrenChosen, filtersApply,
 		},
-		get: []check{nodeOrJSONExists, fieldsAllowed, fieldsExist},
-		post: []check{
+		get: checks{nodeOrJSONExists, fieldsAllowed, fieldsExist},
+		post: checks{
 			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeFieldsInVersion, classNotEmpty, newNodeNameValid,
 			referencesExist,
 		},
-		patch: []check{
+		patch: checks{
 			resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable, patchedNodeFieldsInVersion,
 			resetWithDriver, descriptionShort, networkDataValid, nodeOrJSONExists, parentMayChange,
 		},
-		update: []check{
+		update: checks{
 			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
 			interfacesFollowDriver, chassisMayGo, instanceNamed, referencesExist, consoleStopped,
 		},
-		delete: []check{nodeOrJSONExists},
+		delete: checks{nodeOrJSONExists},
 	},
 	patching: patchRules{args: []string{"reset_interfaces"}},
 	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
@@ -147,7 +147,7 @@ func nodesOfChassis(s *rest.Service) *rest.Controller {
 		Method: http.MethodGet, Serve: listing{resource: nodeResource, parent: below, details: true}.serve, Optional: 1,
 	}
 	c.Actions[rest.One] = rest.Action{Optional: rest.AnyNumber}
-	for name, checks := range map[string][]check{
+	for name, order := range map[string]checks{
 		rest.One: {func(q *request) error { return q.r.QueryArgs("fields", "node_ident").Err }},
 		"post":   {bodyDecodes, bodyValid},
 		"patch":  {resetIsBoolean, patchDecodes},
@@ -156,7 +156,7 @@ func nodesOfChassis(s *rest.Service) *rest.Controller {
 		action := c.Actions[name]
 		action.Serve = func(r *rest.Request) (rest.Answer, error) {
 			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patching.args...)}
-			return rest.Answer{}, cmp.Or(runChecks(q, checks, nil), r.NotPermitted())
+			return rest.Answer{}, cmp.Or(order.Fault(q), r.NotPermitted())
 		}
 		c.Actions[name] = action
 	}

@@ -13,39 +13,35 @@ import (
 	"github.com/ironstate/ironstate/machine/admission"
 )
 
-// Ironic has separate code for each resource, and answers a request that has several faults with the first one that
-// this code finds. The checks of a request are therefore a list: the usual one below, or the list in the resource's
-// orders.
+// usual are the checks in the order of most resources. Ironic has separate code for each resource, and answers a request
+// that has several faults with the first one that this code finds.
 //
 // Source: the methods get_all, get_one, post, patch and delete of the controllers in ironic/api/controllers/v1, and the
 // methods that they call in ironic/conductor/manager.py.
-var (
-	listOrder = []listCheck{
+var usual = orders{
+	list: listChecks{
 		parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 		filtersApply,
-	}
-	getOrder    = []check{identValid, recordExists, fieldsAllowed, fieldsExist}
-	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion}
-	patchOrder  = []check{identValid, patchDecodes, fieldsPatchable, fieldsInVersion, recordExists}
-	updateOrder = []check{patchApplies, documentValid, fieldsSet}
-	deleteOrder = []check{identValid, recordExists}
-)
-
-// orders are the checks of a resource's requests in their order; nil stands for the usual one.
-type orders struct {
-	list             []listCheck
-	details          []listCheck // of a list whose path ends in /detail; nil stands for list
-	get, post, patch []check
-	update           []check // of a PATCH, on the record that is about to be changed: they run again if another request has changed it
-	delete           []check
+	},
+	get:    checks{identValid, recordExists, fieldsAllowed, fieldsExist},
+	post:   checks{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion},
+	patch:  checks{identValid, patchDecodes, fieldsPatchable, fieldsInVersion, recordExists},
+	update: checks{patchApplies, documentValid, fieldsSet},
+	delete: checks{identValid, recordExists},
 }
 
-// A check returns the fault of a request. It stores what it has read, such as the record, in the request, and later
-// checks use it. Only the check physicalNetworkShared changes a record in the store: Ironic stores the port group
-// there, even if it refuses the request later.
+// orders are the checks of a resource's requests in their order; nil stands for the usual one. Only the check
+// physicalNetworkShared changes a record in the store: Ironic stores the port group there, even if it refuses the
+// request later.
+type orders struct {
+	list, details            listChecks // details of a list whose path ends in /detail, where nil stands for list
+	get, post, patch, delete checks
+	update                   checks // of a PATCH, on the record about to be changed: again if another request has changed it
+}
+
 type (
-	check     func(q *request) error     // of a request for one record
-	listCheck func(q *listRequest) error // of a request for a list
+	checks     = rest.Checks[*request]     // of a request for one record
+	listChecks = rest.Checks[*listRequest] // of a request for a list
 )
 
 // request is a request for one record, with the results of its checks.
@@ -61,19 +57,6 @@ type request struct {
 	parent string         // the UUID of a node's new parent in a PATCH, set by parentMayChange
 	before record         // the record before a PATCH, nil for a POST
 	record record         // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
-}
-
-// runChecks runs the checks of the resource's order, or of the usual one, and returns the first fault.
-func runChecks[Q any, C ~func(Q) error](q Q, order, usual []C) error {
-	if order == nil {
-		order = usual
-	}
-	for _, check := range order {
-		if err := check(q); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // identValid refuses an identifier in the path that no record can have.

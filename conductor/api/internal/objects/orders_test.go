@@ -20,9 +20,7 @@ import (
 func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)
-	got := written("usual", orders{
-		list: listOrder, get: getOrder, post: postOrder, patch: patchOrder, update: updateOrder, delete: deleteOrder,
-	})
+	got := written("usual", usual)
 	for _, r := range []*resource{
 		nodeResource, portResource, portGroupResource, chassisResource, allocationResource, connectorResource, targetResource,
 		templateResource, runbookResource, inspectionRuleResource,

@@ -22,12 +22,12 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := runChecks(q, x.orders.patch, patchOrder); err != nil {
+	if err := x.orders.patch.Or(usual.patch).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
 	o, err := x.store.update(r, x.store.meta(q.record).UUID, func(before, o record) error {
 		q.before, q.record = before, o
-		return runChecks(q, x.orders.update, updateOrder)
+		return x.orders.update.Or(usual.update).Fault(q)
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, x.notFound(r.Param(0))
@@ -82,7 +82,7 @@ func fieldsPatchable(q *request) error {
 
 // newNameValid refuses a patch that sets an invalid name. The text is a format for the identifier in the path and the
 // name.
-func newNameValid(text string) check {
+func newNameValid(text string) func(*request) error {
 	return func(q *request) error {
 		for _, v := range q.patch.Values("name") {
 			if name, isText := v.(string); pyrepr.Truthy(v) && !(isText && q.r.ValidName(name)) {

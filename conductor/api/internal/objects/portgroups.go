@@ -56,22 +56,22 @@ var portGroupResource = complete(resource{
 		first:   []string{"node", "address"},
 	},
 	orders: orders{
-		list: []listCheck{
+		list: listChecks{
 			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 			oneGroupFilter, filtersApply,
 		},
-		post: []check{
+		post: checks{
 			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notNested, groupFieldsInVersion, nameValid,
 		},
-		patch: []check{
+		patch: checks{
 			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsInVersion,
 			newNameValid("Portgroup %s: Cannot change name to invalid name '%s'"),
 		},
-		update: []check{
+		update: checks{
 			patchApplies, firstNetworkCounts, modeKept, nodeMayChange, documentValid, fieldsSet,
 			notInspected("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\"."), nodeUnlocked, groupMayChange,
 		},
-		delete: []check{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
+		delete: checks{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
 	},
 	bodyOrder: fieldOrder{"address", "node_uuid", others, "uuid"},
 	duplicate: func(o record) string {
@@ -160,7 +160,7 @@ func modeKept(q *request) error {
 
 // notInspected refuses the patch of a port or port group while its node is inspected. The text is
 // a format for the UUIDs of the record and the node, and the state.
-func notInspected(text string) check {
+func notInspected(text string) func(*request) error {
 	return func(q *request) error {
 		m := q.store.meta(q.record)
 		n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)

@@ -59,23 +59,23 @@ var portResource = complete(resource{
 		first: []string{"node", "node_uuid", "address"},
 	},
 	orders: orders{
-		list: []listCheck{
+		list: listChecks{
 			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 			filtersCombine, conductorGroupsAlone, filtersApply,
 		},
-		post: []check{
+		post: checks{
 			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notNested, nodeExists, linkInVersion, fieldsInVersion, portValid,
 			nodeUnlockedForPort, physicalNetworkShared,
 		},
-		patch: []check{
+		patch: checks{
 			identValid, patchDecodes, fieldsPatchable, linkInVersion, fieldsInVersion, recordExists,
 		},
-		update: []check{
+		update: checks{
 			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
 			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), networkIsTheGroups, nodeUnlocked,
 			portMayChange,
 		},
-		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
+		delete: checks{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
 	bodyOrder:   fieldOrder{"address", "node_uuid", others, "uuid"},
 	schemaOrder: fieldOrder{others, "uuid", "name", "description", "vendor", "category"},

@@ -78,11 +78,11 @@ var runbookResource = complete(resource{
 		fields: []string{"extra", "name", "steps", "description", "public", "owner"}, allSince: states.Hibiscus,
 	},
 	orders: orders{
-		list: []listCheck{
+		list: listChecks{
 			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
-		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
-		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
+		post:   checks{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
+		update: checks{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
 	},
 })
 

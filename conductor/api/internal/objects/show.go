@@ -27,7 +27,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 		}
 	}
 	q := &request{resource: x, r: r, shown: fields}
-	if err := runChecks(q, x.orders.get, getOrder); err != nil {
+	if err := x.orders.get.Or(usual.get).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
 	return x.answer(r, http.StatusOK, q.record, fields), nil

@@ -31,8 +31,8 @@ var templateResource = complete(resource{
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: nameKind},
 	orders: orders{
-		list:   []listCheck{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
-		update: []check{patchApplies, templateStepsValid, documentValid, fieldsSet},
+		list:   listChecks{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		update: checks{patchApplies, templateStepsValid, documentValid, fieldsSet},
 	},
 	patching: patchRules{fields: []string{"extra", "name", "steps", "description"}},
 })

@@ -108,11 +108,11 @@ func maskTarget(v any) any {
 // volumeOrders returns the orders of the checks of volume connectors or targets.
 func volumeOrders(kind string) orders {
 	return orders{
-		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsInVersion},
-		patch: []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsInVersion, newNodeIsUUID},
-		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
+		post:  checks{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsInVersion},
+		patch: checks{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsInVersion, newNodeIsUUID},
+		update: checks{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
 			volumeAllows(kind+" update", admission.Rules.UpdateVolume)},
-		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
+		delete: checks{identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
 	}
 }
 
@@ -137,7 +137,7 @@ func newNodeIsUUID(q *request) error {
 }
 
 // volumeAllows refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
-func volumeAllows(action string, rule func(admission.Rules, admission.NodeFields) error) check {
+func volumeAllows(action string, rule func(admission.Rules, admission.NodeFields) error) func(*request) error {
 	return func(q *request) error {
 		n, err := q.r.Conductor.Node(q.r.Context(), q.store.meta(q.record).NodeUUID)
 		if err != nil {

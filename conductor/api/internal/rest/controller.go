@@ -13,6 +13,28 @@ import (
 // Serve answers a request whose path and method have an action.
 type Serve = func(r *Request) (Answer, error)
 
+// Checks are called in Ironic's order before a request is served, and the first fault is the answer. A check stores what
+// it has read in the request Q of its package, for later checks and for the handler.
+type Checks[Q any] []func(q Q) error
+
+// Or returns the checks, or the usual ones if they are nil.
+func (c Checks[Q]) Or(usual Checks[Q]) Checks[Q] {
+	if c == nil {
+		return usual
+	}
+	return c
+}
+
+// Fault returns the first fault of a request.
+func (c Checks[Q]) Fault(q Q) error {
+	for _, check := range c {
+		if err := check(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Action answers the requests of one method, or those whose path names it.
 type Action struct {
 	Serve Serve
