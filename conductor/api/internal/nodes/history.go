@@ -63,16 +63,12 @@ func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.H
 }
 
 // listHistory answers GET /v1/nodes/NODE/history.
-var listHistory = checks{historyArguments, nodeExists, pageValid}.then(func(q *request) (rest.Answer, error) {
+var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.then(func(q *request) (rest.Answer, error) {
 	entries, err := q.Conductor.History(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	compare, known := historyOrders[q.page.SortKey]
-	if !known || q.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, q.page.SortKey) {
-		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(q.page.SortKey))
-	}
-	entries, found := rest.Cut(q.page, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })
+	entries, found := rest.Cut(q.page, entries, historyOrders[q.page.SortKey], func(e *conductor.HistoryEntry) string { return e.UUID })
 	if !found {
 		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", q.page.Marker)
 	}
@@ -105,6 +101,14 @@ func historyArguments(q *request) error {
 func pageValid(q *request) error {
 	q.page = q.args.Page()
 	return q.page.Check(q.Request)
+}
+
+// orderExists refuses a sort key that the history does not have in the series.
+func orderExists(q *request) error {
+	if _, known := historyOrders[q.page.SortKey]; !known || q.Series < states.Hibiscus && slices.Contains(laterHistoryOrders, q.page.SortKey) {
+		return fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(q.page.SortKey))
+	}
+	return nil
 }
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.

@@ -22,8 +22,10 @@ type request struct {
 	body  map[string]any // set by the checks of a body
 	node  *node          // set by nodeExists
 
-	page   rest.Page     // set by pageValid
-	traits traits.Change // set by traitsDecode
+	page    rest.Page     // set by pageValid
+	traits  traits.Change // set by traitsDecode
+	method  string        // of the vendor interface, set by methodNamed
+	isAsync bool          // the method is asynchronous, set by methodExists
 }
 
 type checks rest.Checks[*request]

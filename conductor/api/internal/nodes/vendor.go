@@ -33,46 +33,51 @@ var listVendorMethods = checks{arguments(), nodeExists}.then(func(q *request) (r
 
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
-func callVendor(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("method")
-	method := ""
-	if len(r.Params) == 1 {
-		method = a.Need("method").Text("method")
-	} else if method = r.Param(1); a.Has("method") {
-		a.Fail("The path and the query both have the argument method")
-	}
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	n, err := r.FindNode(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if method == "" {
-		return rest.Answer{}, fault.Invalid("Method not specified")
-	}
-	methods, err := r.Conductor.VendorMethods(r.Context(), n.UUID)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	m, found := methods[method]
-	if !found {
-		return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(method))
-	}
-	if !slices.Contains(m.HTTPMethods, r.Method) {
-		return rest.Answer{}, fault.Invalid("The method %s does not support HTTP %s", fault.Show(method), r.Method)
-	}
-	args, _ := body.(map[string]any)
-	result, err := r.Conductor.CallVendor(r.Context(), n.UUID, method, args)
+var callVendor = checks{methodNamed, vendorBodyDecodes, nodeExists, methodExists}.then(func(q *request) (rest.Answer, error) {
+	result, err := q.Conductor.CallVendor(q.Context(), q.node.UUID, q.method, q.body)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
 	}
-	if m.Async {
+	if q.isAsync {
 		return rest.Accepted, nil
 	}
 	return rest.Value(func(w *wire.Writer) { w.Value(result) }), nil
+})
+
+// methodNamed reads the name of the method, which the path or the query has.
+func methodNamed(q *request) error {
+	q.args = q.QueryArgs("method")
+	if len(q.Params) == 1 {
+		q.method = q.args.Need("method").Text("method")
+	} else if q.method = q.Param(1); q.args.Has("method") {
+		q.args.Fail("The path and the query both have the argument method")
+	}
+	return q.args.Err
+}
+
+// vendorBodyDecodes reads the arguments of the method, none for a body that is no object.
+func vendorBodyDecodes(q *request) error {
+	body, err := q.Decode(rest.MaxBody)
+	q.body, _ = body.(map[string]any)
+	return err
+}
+
+// methodExists refuses a method that the vendor interface of the node does not have, or not for the HTTP method.
+func methodExists(q *request) error {
+	if q.method == "" {
+		return fault.Invalid("Method not specified")
+	}
+	methods, err := q.Conductor.VendorMethods(q.Context(), q.node.UUID)
+	if err != nil {
+		return err
+	}
+	m, found := methods[q.method]
+	switch q.isAsync = m.Async; {
+	case !found:
+		return fault.Invalid("No handler for method %s", fault.Show(q.method))
+	case !slices.Contains(m.HTTPMethods, q.Method):
+		return fault.Invalid("The method %s does not support HTTP %s", fault.Show(q.method), q.Method)
+	default:
+		return nil
+	}
 }
