@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/program"
@@ -24,23 +25,25 @@ type backupFlags struct{ to, from string }
 
 func (b *backupFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&b.to, "backup", "",
-		"save all nodes of -data or -etcd in this new `file`, also while another process serves them, and exit")
+		"save all nodes of the store in this new `file`, also while another process serves them, and exit")
 	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
 func (b *backupFlags) check(o *options) error {
-	_, possible := o.chosen().(backupKind)
+	kind := o.chosen()
+	_, possible := kind.(backupKind)
 	switch {
 	case b.to != "" && b.from != "":
 		return program.Usagef("-backup and -restore exclude each other")
-	case b.to != "" && !possible:
-		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
-	case b.from != "" && o.data == "":
-		return program.Usagef("-restore needs -data: restore another etcd cluster with etcdutl")
-	case b.from != "" && !possible:
-		return program.Usagef("-restore: the store has no backups")
+	case possible || *b == backupFlags{}:
+		return nil
+	case kind != nil:
+		return program.Usagef("-backup and -restore: the store has no backups")
+	case b.from != "":
+		return program.Usagef("-restore needs -data")
+	default:
+		return program.Usagef("-backup needs -data or -%s: nodes in memory have no backup", strings.Join(o.sharing(), " or -"))
 	}
-	return nil
 }
 
 // run saves or restores the nodes.

@@ -326,7 +326,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-etcd", ""}, `-etcd is "": want a value`, program.Usage},
 		{[]string{"-cluster", ""}, `-cluster is "": want a value`, program.Usage},
 		{[]string{"-restore", "x"}, "-restore needs -data", program.Usage},
-		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", "x"}, "-restore needs -data", program.Usage},
+		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", "x"}, "-restore needs -data: restore another etcd cluster", program.Usage},
 		{[]string{"-data", "x", "-backup", "y", "-restore", "y"}, "exclude each other", program.Usage},
 		{[]string{"-bogus"}, "flag provided but not defined: -bogus, see -h", program.Usage},
 		{[]string{"-data", "x", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},

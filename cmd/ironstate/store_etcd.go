@@ -247,6 +247,9 @@ func hasStore(folder string) error {
 
 // restore implements [backupKind].
 func (e *etcdFlags) restore(ctx context.Context, s storeSettings, file string, log *slog.Logger) error {
+	if s.data == "" {
+		return program.Usagef("-restore needs -data: restore another etcd cluster with etcdutl")
+	}
 	config := embedded.Config{Dir: s.data, Log: log}
 	if e.peers != "" {
 		var err error

@@ -58,15 +58,15 @@ func TestAKindOfStoreHasFlagsAndAReadinessOfItsOwn(t *testing.T) {
 		require.ErrorContains(t, err, text)
 	}
 	for text, args := range map[string][]string{
-		"-lease needs -etcd or -cluster or -other": {"-lease", "5s"},
-		`-other is "": want a value`:               {"-other", ""},
-		"-backup needs -data or -etcd":             {"-other", "x", "-backup", "y"},
-		"-restore needs -data":                     {"-other", "x", "-restore", "y"},
-		"name 2: in y and at x":                    {"-other", "x", "-data", "y"},
-		"name 2: at http://a:1 and at x":           {"-other", "x", "-etcd", "http://a:1"},
+		"-lease needs -etcd or -cluster or -other":                            {"-lease", "5s"},
+		`-other is "": want a value`:                                          {"-other", ""},
+		"-backup needs -data or -etcd or -cluster or -other: nodes in memory": {"-backup", "y"},
+		"-backup and -restore: the store has no backups":                      {"-other", "x", "-backup", "y"},
+		"name 2: in y and at x":                                               {"-other", "x", "-data", "y"},
+		"name 2: at http://a:1 and at x":                                      {"-other", "x", "-etcd", "http://a:1"},
 	} {
 		refused(text, args...)
 	}
 	storeKinds = []func() storeKind{func() storeKind { return &folderFlags{} }}
-	refused("-restore: the store has no backups", "-data", "x", "-restore", "y")
+	refused("-backup and -restore: the store has no backups", "-data", "x", "-restore", "y")
 }
