@@ -184,14 +184,23 @@ func TestOneCommandAtATime(t *testing.T) {
 }
 
 func TestErrorsOfSteps(t *testing.T) {
-	a := boot(t,
-		agenttest.Config{Steps: []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "break",
-			Run: func(context.Context, map[string]any) (any, error) {
-				return nil, errors.New("it broke")
-			}}}})
+	works := map[string]string{"clean": "CleaningError", "deploy": "DeploymentError", "service": "ServicingError"}
+	var config agenttest.Config
+	for work := range works {
+		config.Steps = append(config.Steps, agenttest.Step{
+			Work: work, Interface: "deploy", Name: "break",
+			Run: func(context.Context, map[string]any) (any, error) { return nil, errors.New("it broke") },
+		})
+	}
+	a := boot(t, config)
 	details := func(answer map[string]any) any { return answer["command_error"].(map[string]any)["details"] }
-	require.Equal(t, "it broke", details(a.step("deploy", "break", nil)))
-	require.Equal(t, "Could not find method: break", details(a.step("clean", "break", nil)))
+	for work, kind := range works {
+		require.Equal(t, map[string]any{
+			"type": kind, "code": 500.0, "message": strings.ToUpper(work[:1]) + work[1:] + " step failed",
+			"details": "Unexpected exception performing " + work + " step break. Exception: it broke",
+		}, a.step(work, "break", nil)["command_error"])
+	}
+	require.Equal(t, "Could not find method: mend", details(a.step("clean", "mend", nil)))
 	_, answer, err := a.command("clean.execute_clean_step", map[string]any{"step": map[string]any{}}, "true")
 	require.NoError(t, err)
 	require.Contains(t, details(answer), "Malformed clean_step")

@@ -4,11 +4,13 @@ package agenttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // works are the kinds of work that have steps.
@@ -103,10 +105,20 @@ func executeStep(work string) commandFunc {
 		args, _ := step["args"].(map[string]any)
 		result, err := steps[i].Run(ctx, maps.Clone(args))
 		if err != nil {
-			return nil, err
+			return nil, stepFailed(work, name, err)
 		}
 		return map[string]any{work + "_result": result, work + "_step": step}, nil
 	}
+}
+
+// stepFailed returns an error of a step as it is, if it is one of the agent's, or else as the agent's error of the work.
+func stepFailed(work, step string, err error) error {
+	if errors.As(err, new(*failure)) {
+		return err
+	}
+	kind := map[string]string{"clean": "CleaningError", "deploy": "DeploymentError", "service": "ServicingError"}[work]
+	return newFailure(kind, http.StatusInternalServerError, strings.ToUpper(work[:1])+work[1:]+" step failed",
+		"Unexpected exception performing %s step %s. Exception: %v", work, step, err)
 }
 
 // workOf returns the work of a command's step, "" for a command without one.
