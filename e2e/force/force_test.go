@@ -57,6 +57,7 @@ func TestForce(t *testing.T) {
 				faults = append(faults, format)
 			})
 			require.NoError(t, err, "seed %d", c.seed)
+			t.Logf("%v, %d operations on hardware, %d cleanings, %d deployments", result, result.operations, result.cleanings, result.deployments)
 			require.Empty(t, result.findings, "seed %d", c.seed)
 			require.Equal(t, c.total(), result.idle)
 			require.GreaterOrEqual(t, result.cleanings, c.machineCount)
