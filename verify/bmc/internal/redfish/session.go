@@ -159,15 +159,18 @@ func (c *Client) sessionPaths(a *Answer) []string {
 	return slices.Compact(paths)
 }
 
-// sessionPath returns the path of a session from a link, which may be just the session's ID.
+// sessionPath returns the path of a session from a link, which may be just the session's ID, or lack the beginning of the
+// path.
+//
+// Source: issues 57 and 73 of github.com/DMTF/python-redfish-library.
 func (c *Client) sessionPath(link string) (string, bool) {
 	u, err := url.Parse(link)
 	if err != nil || u.Path == "" {
 		return "", false
 	}
 	link, collection := u.EscapedPath(), strings.TrimSuffix(c.sessions, "/")+"/"
-	if !strings.Contains(link, "/") {
-		link = collection + link
+	if folder := path.Dir(strings.TrimSuffix(link, "/")); folder == "." || !path.IsAbs(link) && path.Base(folder) == "Sessions" {
+		link = collection + path.Base(link)
 	}
 	link, err = c.Follow(c.sessions, link)
 	if err != nil {
