@@ -61,19 +61,20 @@ func (r *redfishConnection) setPower(ctx context.Context, kind reset) (sent bool
 		request.Repeat = []int{http.StatusConflict}
 	}
 	a, err := r.client.Do(ctx, request)
-	if err != nil && len(allowed) == 0 && a != nil && refusesType(a) {
+	if err != nil && a != nil && refusesType(a) && (len(allowed) == 0 || wanted.done == "") {
 		err = failure.Unsupportedf("the system does not have the reset type %q: %v", wanted.kind, err)
 	}
 	return true, err
 }
 
-// refusesType reports whether an answer says that an action does not have the value of its parameter.
+// refusesType reports whether an answer says that an action does not have the value of its parameter. Firmware of IBM
+// lists ForceRestart all the same: a restart then takes another way.
 //
-// Source: the message IDs of DMTF's base registry, DSP8011.
+// Source: the message IDs of DMTF's base registry, DSP8011; pull requests 157 and 522 of
+// github.com/ibm-openbmc/bmcweb.
 func refusesType(a *redfish.Answer) bool {
-	return slices.ContainsFunc([]string{"ValueNotInList", "ParameterNotSupported", "ActionNotSupported"}, func(id string) bool {
-		return bytes.Contains(a.Body, []byte(id))
-	})
+	ids := []string{"ValueNotInList", "ParameterNotSupported", "ActionParameterUnknown", "ActionNotSupported"}
+	return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(a.Body, []byte(id)) })
 }
 
 // resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list

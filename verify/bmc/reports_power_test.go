@@ -92,6 +92,25 @@ func TestRefusedCredentialsOfAPowerRequestAreNotSentAgain(t *testing.T) {
 	require.Equal(t, resetPath, requests[len(requests)-1].Path, "no request follows")
 }
 
+// Machines of IBM list ForceRestart, and their BMC refuses it.
+func TestARestartThatIsListedAndRefusedIsUnsupported(t *testing.T) {
+	for id, unsupported := range map[string]bool{
+		"Base.1.8.1.ActionParameterUnknown": true, "Base.1.8.1.ActionParameterNotSupported": true, "Base.1.8.1.InternalError": false,
+	} {
+		var seen refusing
+		d, _ := vendorDriver(t, bmctest.Fault{On: resetPath, Method: http.MethodPost,
+			Do: seen.effect(func(*http.Request, string) (int, string) {
+				return http.StatusBadRequest, `{"error": {"code": "` + id + `"}}`
+			})})
+		err := d.SetPower(t.Context(), "node", states.PowerRebooting)
+		require.Error(t, err)
+		require.Equal(t, unsupported, errors.Is(err, errors.ErrUnsupported), "%s: %v", id, err)
+		require.Equal(t, []string{`{"ResetType":"ForceRestart"}`}, seen.bodies)
+		err = d.SetPower(t.Context(), "node", states.PowerOff)
+		require.ErrorIs(t, err, verify.Protocol, "only a restart has another way: %s", id)
+	}
+}
+
 // An iDRAC 10 compares the If-Match of an action with another ETag than the system's.
 func TestOnlyAChangeOfTheResourceHasACondition(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ETags = bmctest.WeakETags })
