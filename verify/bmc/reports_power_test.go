@@ -111,6 +111,22 @@ func TestARestartThatIsListedAndRefusedIsUnsupported(t *testing.T) {
 	}
 }
 
+// A DGX without a system's ID: the board of its GPUs cannot be read while the machine is off.
+func TestABoardThatHasNoPowerHoldsUpNoCall(t *testing.T) {
+	var seen refusing
+	const board = "/redfish/v1/Systems/HGX_Baseboard_0"
+	d, server := profileDriver(t, bmctest.NVIDIA(), bmctest.Fault{On: board, Do: seen.effect(func(*http.Request, string) (int, string) {
+		return http.StatusServiceUnavailable, `{"error": {"code": "Ami.1.0.HMCCommuicationFailed"}}`
+	})})
+	require.NoError(t, server.SetPower("1", "Off"))
+	power, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOff, power)
+	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+	require.Equal(t, "On", server.Power("1"))
+	require.Equal(t, 1, count(server, "GET", board))
+}
+
 // An iDRAC 10 compares the If-Match of an action with another ETag than the system's.
 func TestOnlyAChangeOfTheResourceHasACondition(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ETags = bmctest.WeakETags })

@@ -82,8 +82,15 @@ func (f failed) isUnavailable() bool {
 
 // isServerError reports whether a GET got a server error that may pass.
 func (f failed) isServerError() bool {
-	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented && !slices.Contains(f.lasting, f.status())
+	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented && !slices.Contains(f.lasting, f.status()) &&
+		!f.refuses(unpowered)
 }
+
+// unpowered begins a word in the answer of a DGX about the board of its GPUs while the machine is off, spelt as the
+// firmware of AMI spells it.
+//
+// Source: issue 5418 of github.com/dsx-ai-factory/infra-controller, for a DGX H100.
+const unpowered = "HMCCommu"
 
 // isNotReady reports whether an iDRAC has answered that it is not ready, also to a request that reads, or has refused a
 // change by an unexpected error. A read that ends with that error is one of a part that it may never tell.

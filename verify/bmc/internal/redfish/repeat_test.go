@@ -49,6 +49,7 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"GET", 503, "other", nil, 10},
 		{"GET", 500, "other", nil, 3},
 		{"GET", 501, "other", nil, 1},
+		{"GET", 503, `{"error": {"code": "Ami.1.0.HMCCommuicationFailed"}}`, nil, 1},
 		{"GET", 401, "other", nil, 1},
 		{"GET", 404, "other", nil, 1},
 		{"PATCH", 503, "other", nil, 1},
