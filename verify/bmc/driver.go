@@ -175,10 +175,10 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 // sessionUnaffected are the failures of calls that tell nothing about their session.
 var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
 
-// use calls f with a node's connection, and keeps it or closes one that is of no further use. A session is kept after a failure,
-// too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
-// session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401 for
-// one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
+// use calls f with a node's connection, and keeps it or closes one that is of no further use. A session is kept after a
+// failure, too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that
+// the session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401
+// for one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
 func (s *sessions) use(ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error) error {
 	keep := false
 	defer func() {

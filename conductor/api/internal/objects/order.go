@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/machine/admission"
 )
 
-// usual are the checks in the order of most resources. Ironic has separate code for each resource, and answers a request
-// that has several faults with the first one that this code finds.
+// usual are the checks in the order of most resources. Ironic has separate code for each resource, and answers a
+// request that has several faults with the first one that this code finds.
 //
 // Source: the methods get_all, get_one, post, patch and delete of the controllers in ironic/api/controllers/v1, and the
 // methods that they call in ironic/conductor/manager.py.

@@ -159,8 +159,8 @@ func (c *Client) sessionPaths(a *Answer) []string {
 	return slices.Compact(paths)
 }
 
-// sessionPath returns the path of a session from a link, which may be just the session's ID, or lack the beginning of the
-// path.
+// sessionPath returns the path of a session from a link, which may be just the session's ID, or lack the beginning of
+// the path.
 //
 // Source: issues 57 and 73 of github.com/DMTF/python-redfish-library.
 func (c *Client) sessionPath(link string) (string, bool) {
