@@ -25,7 +25,8 @@ type DriverConfig struct {
 	// round.
 	Sessions int
 	// Idle is how long an unused session is kept before another node's session may replace it; 0 stands for 5 minutes. It
-	// should be longer than the time between two calls for a node.
+	// should be longer than the time between two calls for a node. So long, too, a session is used for a call that the BMC
+	// has forbidden right after the log-in; then the Driver logs in again.
 	Idle time.Duration
 }
 
@@ -159,9 +160,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	defer cancel()
 
 	if d.sessions.resume(ctx, kept, c) {
-		expires := kept.expires()
-		err := d.sessions.use(ctx, kept, of, f)
-		if kind := verify.KindOf(err); !expires || kind != verify.Credentials && kind != verify.Forbidden {
+		if ended, err := d.sessions.use(ctx, kept, of, f); !ended {
 			return err
 		}
 	}
@@ -169,7 +168,8 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if err != nil {
 		return err
 	}
-	return d.sessions.use(ctx, &openConnection{connection: conn, config: c}, of, f)
+	_, err = d.sessions.use(ctx, &openConnection{connection: conn, config: c}, of, f)
+	return err
 }
 
 // sessionUnaffected are the failures of calls that tell nothing about their session.
@@ -179,8 +179,14 @@ var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify
 // failure, too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that
 // the session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401
 // for one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
-func (s *sessions) use(ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error) error {
-	keep := false
+//
+// use also reports whether the BMC has refused a kept session, which may have ended. What a BMC forbids right after a
+// log-in, the user may not do: the session is kept, and for the time Idle the same refusal is no sign that it has ended,
+// so that a caller who asks again and again does not log in each time.
+func (s *sessions) use(
+	ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error,
+) (ended bool, err error) {
+	fresh, keep := conn.used.IsZero(), false
 	defer func() {
 		if keep {
 			s.keep(ctx, of.id, conn)
@@ -192,12 +198,17 @@ func (s *sessions) use(ctx context.Context, conn *openConnection, of call, f fun
 	if of.long && limit > 0 {
 		limit = max(limit, longTime)
 	}
-	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {
+	err = step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
-	refused := errors.Is(err, verify.Credentials)
-	failed := err != nil && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
+	kind := verify.KindOf(err)
+	if fresh && kind == verify.Forbidden {
+		conn.forbidden, conn.forbiddenAt = of.op, time.Now()
+	}
+	lasting := kind == verify.Forbidden && conn.forbidden == of.op && time.Since(conn.forbiddenAt) <= s.idle
+	refused := errors.Is(err, verify.Credentials) && !lasting
+	failed := err != nil && !lasting && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
 	keep = !conn.temporary() && (err == nil || !refused && conn.expires() && !(failed && conn.failed))
 	conn.failed = failed
-	return err
+	return refused && !fresh && conn.expires() && kind != verify.Locked, err
 }

@@ -50,8 +50,72 @@ func TestASessionThatIsRefusedIsClosed(t *testing.T) {
 		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(status)})
 		_, err = d.PowerState(t.Context(), "node-1")
 		require.ErrorIs(t, err, verify.Credentials, status)
-		require.Empty(t, server.Sessions(), status)
+		require.Equal(t, status == http.StatusForbidden, len(server.Sessions()) == 1, "a new session is kept if the user lacks a permission")
 		require.Equal(t, bmctest.Logins{Attempts: 2, Succeeded: 2}, server.Logins(), status)
+	}
+}
+
+// A caller that waits for BIOS settings reads them again and again. Another call, which the BMC forbids as well, may have
+// found a session that has ended.
+func TestACallThatTheBMCForbidsLogsInOnce(t *testing.T) {
+	forbids := bmctest.Fault{On: systemPath + "/Bios", Do: bmctest.Status(http.StatusForbidden)}
+	for name, before := range map[string]int{"the first call": 0, "with a kept session": 1} {
+		d, server := vendorDriver(t)
+		for range before {
+			_, err := d.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+		}
+		server.AddFault(forbids)
+		for range 5 {
+			_, err := d.BIOS(t.Context(), "node")
+			require.ErrorIs(t, err, verify.Forbidden, name)
+			_, err = d.PowerState(t.Context(), "node")
+			require.NoError(t, err, name)
+		}
+		require.Equal(t, 1+before, server.Logins().Attempts, name)
+		require.Len(t, server.Sessions(), 1, name)
+
+		_, err := d.PendingBIOS(t.Context(), "node")
+		require.ErrorIs(t, err, verify.Forbidden, name)
+		require.Equal(t, 2+before, server.Logins().Attempts, name)
+		require.NoError(t, server.ClearFaults())
+		_, err = d.BIOS(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Equal(t, 2+before, server.Logins().Attempts, name)
+	}
+}
+
+// Some BMCs answer 403 for a session that has ended.
+func TestASessionThatHasEndedIsFoundAfterACallThatTheBMCForbids(t *testing.T) {
+	for name, call := range map[string]func(*bmc.Driver) error{
+		"another call":         func(d *bmc.Driver) error { _, err := d.PowerState(t.Context(), "node"); return err },
+		"a call that was done": func(d *bmc.Driver) error { return d.SetPower(t.Context(), "node", states.PowerOn) },
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+		server.AddFault(bmctest.Fault{On: systemPath + "/Bios", Do: bmctest.Status(http.StatusForbidden)})
+		_, err := d.BIOS(t.Context(), "node")
+		require.ErrorIs(t, err, verify.Forbidden)
+		server.AddFault(bmctest.Fault{On: systemPath, Times: 1, Do: bmctest.Status(http.StatusForbidden)})
+		logins := server.Logins().Attempts
+		require.NoError(t, call(d), name)
+		require.Equal(t, logins+1, server.Logins().Attempts, name)
+	}
+}
+
+func TestAWrongPasswordIsTriedOnceWhateverTheBMCAnswers(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		for auth, on := range map[string]string{"session": sessionsPath, "auto": sessionsPath, "basic": systemsPath} {
+			server := startRedfish(t)
+			server.AddFault(bmctest.Fault{On: on, Do: bmctest.Status(status)})
+			config := configOf(server)
+			config.Auth = auth
+			d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+			_, err := d.PowerState(t.Context(), "node")
+			require.Equal(t, verify.Credentials, verify.KindOf(err), auth)
+			require.True(t, verify.LoginRefused(err), auth)
+			require.Equal(t, 1, count(server, "POST", sessionsPath)+count(server, "GET", systemsPath), auth)
+		}
 	}
 }
 

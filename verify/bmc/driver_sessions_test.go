@@ -234,16 +234,22 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := sessionsOf(t, 0)
 			conn := &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: test.limit}}
-			require.NoError(t, d.sessions.use(t.Context(), conn, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
+			_, err := d.sessions.use(t.Context(), conn, call{id: "a", long: test.long}, func(ctx context.Context, _ connection) error {
 				end, bounded := ctx.Deadline()
 				require.Equal(t, test.limit > 0, bounded)
 				if bounded {
 					require.Equal(t, test.want, time.Until(end))
 				}
 				return nil
-			}))
+			})
+			require.NoError(t, err)
 		})
 	}
+}
+
+// fails returns a call that fails.
+func fails(kind verify.Kind) func(context.Context, connection) error {
+	return func(context.Context, connection) error { return &failure.Error{Kind: kind} }
 }
 
 // A BMC that does not answer in time does not answer a log-out either.
@@ -253,12 +259,44 @@ func TestASessionIsClosedAfterTwoFailuresThatTheBMCHasAnswered(t *testing.T) {
 		held := &heldConnection{}
 		conn := &openConnection{connection: held}
 		for i := 0; i < 2 && !held.closed; i++ {
-			err := d.sessions.use(t.Context(), conn, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
+			_, err := d.sessions.use(t.Context(), conn, call{id: "a"}, fails(kind))
 			require.ErrorIs(t, err, kind)
 		}
-		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled
+		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled || kind == verify.Forbidden
 		require.Equal(t, !open, held.closed, kind)
 	}
+}
+
+// The administrator may permit it meanwhile, and some BMCs fix what a session may do when it is opened.
+func TestWhatWasForbiddenRightAfterALogInIsNoEndOfTheSessionForTheIdleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for later, test := range map[time.Duration]struct {
+			op    string
+			kind  verify.Kind
+			ended bool
+		}{
+			5 * time.Minute:     {"read", verify.Forbidden, false},
+			5*time.Minute + 1:   {"read", verify.Forbidden, true},
+			time.Second:         {"write", verify.Forbidden, true},
+			2 * time.Second:     {"read", verify.Credentials, true},
+			3 * time.Second:     {"read", verify.Locked, false},
+			4 * time.Second:     {"read", verify.Unsupported, false},
+			5*time.Minute - 100: {"read", verify.Timeout, false},
+		} {
+			d := sessionsOf(t, 1)
+			held := &heldConnection{}
+			conn := &openConnection{connection: held}
+			ended, err := d.sessions.use(t.Context(), conn, call{id: "a", op: "read"}, fails(verify.Forbidden))
+			require.ErrorIs(t, err, verify.Forbidden)
+			require.False(t, ended)
+			require.False(t, held.closed)
+			bubble.Sleep(later)
+			ended, err = d.sessions.use(t.Context(), conn, call{id: "a", op: test.op}, fails(test.kind))
+			require.ErrorIs(t, err, test.kind)
+			require.Equal(t, test.ended, ended, test)
+			require.Equal(t, test.ended || test.kind == verify.Locked, held.closed, test)
+		}
+	})
 }
 
 func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
