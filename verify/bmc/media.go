@@ -160,7 +160,10 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 				failed, only = errors.Join(failed, err), only && (err == nil || isKept(err))
 			}
 		}
-		if failed != nil && only && r.client.Lost() == nil {
+		if lost := r.client.Lost(); lost != nil {
+			return failure.New(failure.KindOf(lost), failed)
+		}
+		if failed != nil && only {
 			return &failure.Error{Kind: failure.KindOf(failed), Text: failed.Error(), Cause: ErrKept}
 		}
 		return failed

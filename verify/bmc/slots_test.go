@@ -187,6 +187,21 @@ func TestTheKindOfAFailedInsertionIsNotThatOfARefusedEjection(t *testing.T) {
 	}
 }
 
+// By the kind of the refusal the call would log in again, and eject once more.
+func TestALostEjectionAfterARefusedOneHasAKindOfItsOwn(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed} {
+		d, server := vendorDriver(t)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "disk", image))
+		server.AddFault(bmctest.Fault{On: ejectCD, Do: bmctest.Status(status)})
+		server.AddFault(bmctest.Fault{On: ejectUSB, Do: bmctest.CloseAfter(0)})
+		err := d.EjectMedia(t.Context(), "node")
+		require.Equal(t, verify.Protocol, verify.KindOf(err), status)
+		require.ErrorContains(t, err, http.StatusText(status))
+		require.Equal(t, 1, count(server, "POST", ejectUSB), status)
+	}
+}
+
 // Some slots of a Cisco C845A are for images of the browser alone.
 func TestASlotWithAnImageThatIsNotAcceptedIsPassedOver(t *testing.T) {
 	for name, fault := range map[string]bmctest.Fault{
