@@ -15,7 +15,6 @@ import (
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -79,10 +78,11 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 	if needsAgent(t.Node()) || t.Series() < bootProgressSince {
 		return nil
 	}
+	var w wait
 	for first := true; time.Now().Before(deadline); first = false {
 		progress, err := ask(ctx, b.bmcs, t.Task.Node(), (*bmc.Driver).BootProgress)
 		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
-		if err == nil && (progress == "" || booted) || verify.LoginRefused(err) {
+		if err == nil && (progress == "" || booted) || w.ends(err) {
 			return err
 		}
 		if err := b.pause(ctx); err != nil {
@@ -133,6 +133,7 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			return err
 		}
 	}
+	var w wait
 	for {
 		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
@@ -140,7 +141,7 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			missing, err = b.pending(ctx, t, wanted, len(settings))
 		}
 		switch {
-		case verify.LoginRefused(err):
+		case w.ends(err):
 			return err
 		case err != nil || len(missing) > 0:
 		case sent:

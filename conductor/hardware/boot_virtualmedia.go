@@ -163,6 +163,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 	}
 	within, cancel := context.WithTimeout(ctx, n.config.MediaTimeout)
 	defer cancel()
+	var w wait
 	var unread error // the last error of the BMC, and not of a read that the end of the time has ended
 	for {
 		slots, err := b.media.VirtualMedia(within, n.Node)
@@ -174,7 +175,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case verify.LoginRefused(err):
+		case w.ends(err):
 			return err
 		case within.Err() != nil:
 			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later

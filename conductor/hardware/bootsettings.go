@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -41,13 +40,14 @@ func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, 
 		return nil
 	}
 	now, err := read()
-	if err == nil && (now == wanted || now == "") || !mayPass(err) {
-		return err
+	if err == nil && (now == wanted || now == "") || errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unsupported) {
+		return err // no machine is rebooted for what its BMC does not tell
 	}
 	before, err := b.reboot(ctx, n)
 	if err != nil {
 		return err
 	}
+	var w wait
 	for deadline := time.Now().Add(bootSettingTimeout); ; {
 		if !sleep.For(ctx, bootSettingInterval) {
 			return ctx.Err()
@@ -59,20 +59,13 @@ func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, 
 		switch {
 		case err == nil && now == wanted:
 			return b.do(n, func(d *bmc.Driver) error { return d.SetPower(ctx, n.UUID, before) })
-		case !mayPass(err):
+		case w.ends(err):
 			return err
 		case !time.Now().Before(deadline):
 			late := fmt.Errorf("timeout reached while waiting for %s of node %s to become %s, current is %s", setting, n.UUID, wanted, now)
 			return errors.Join(late, err)
 		}
 	}
-}
-
-// mayPass reports whether a read has not failed, or has failed in a way that may pass.
-func mayPass(err error) bool {
-	return err == nil || slices.ContainsFunc([]error{verify.Unreachable, verify.Timeout, verify.Protocol}, func(kind error) bool {
-		return errors.Is(err, kind)
-	})
 }
 
 // How long a machine may take to go off before it is switched on again ([conductor]power_state_change_timeout), and how
@@ -100,10 +93,11 @@ func reach(ctx context.Context, d *bmc.Driver, n *conductor.Node, power states.P
 	if err := d.SetPower(ctx, n.UUID, power); err != nil || power != states.PowerOff {
 		return err
 	}
+	var w wait
 	for deadline := time.Now().Add(offTimeout); ; {
 		now, err := d.PowerState(ctx, n.UUID)
 		switch {
-		case err == nil && now == power, !mayPass(err):
+		case err == nil && now == power, w.ends(err):
 			return err
 		case !time.Now().Before(deadline):
 			return errors.Join(fmt.Errorf("node %s is not off after %v", n.UUID, offTimeout), err)

@@ -42,6 +42,11 @@ func busySecureBoot(method string, skip, times int) bmctest.Fault {
 	return bmctest.Fault{On: secureBootPath, Method: method, Skip: skip, Times: times, Do: bmctest.Status(http.StatusServiceUnavailable)}
 }
 
+// forbiddenSecureBoot is a BMC whose user may not read secure boot for a moment.
+func forbiddenSecureBoot(skip, times int) bmctest.Fault {
+	return bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Skip: skip, Times: times, Do: bmctest.Status(http.StatusForbidden)}
+}
+
 // bubbleNode returns a node of the server for a bubble, in which it is before the date of all certificates.
 func bubbleNode(t *testing.T, server *bmctest.Redfish) *conductor.Node {
 	info := redfishInfo(t, server)
@@ -72,6 +77,7 @@ func enableSecureBoot(n *conductor.Node) func(context.Context, *hardware.Type) e
 
 func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 	never := bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Property("SecureBootEnable", false)}
+	lacking := bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Skip: 1, Times: 1, Do: bmctest.Status(http.StatusNotFound)}
 	for name, test := range map[string]struct {
 		faults []bmctest.Fault
 		power  string // before and after
@@ -88,6 +94,9 @@ func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 		"after two refused changes":    {[]bmctest.Fault{busySecureBoot(http.MethodPatch, 0, 2)}, "On", 0, "", 0, 6 * time.Second},
 		"after two refused reads":      {[]bmctest.Fault{busySecureBoot(http.MethodGet, 1, 2)}, "On", 0, "", 0, 6 * time.Second},
 		"after 25 reads refused in it": {[]bmctest.Fault{busySecureBoot(http.MethodGet, 1, 25), atReset}, "On", 0, "", 1, 99 * time.Second},
+		"after two forbidden reads":    {[]bmctest.Fault{forbiddenSecureBoot(2, 2), atReset}, "On", 0, "", 1, 45 * time.Second},
+		"forbidden before its reboot":  {[]bmctest.Fault{forbiddenSecureBoot(1, 1)}, "On", 0, "403", 0, 0},
+		"lacking before its reboot":    {[]bmctest.Fault{lacking}, "On", 0, "404", 0, 0},
 		"never":                        {[]bmctest.Fault{never}, "On", 0, "to become True, current is False", 1, 900 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,17 +171,20 @@ func TestABootModeIsReadUntilItHasTakenEffect(t *testing.T) {
 // Without the reset ForceRestart a machine is switched off, and on once it is off; not if the node forbids it.
 func TestARebootForABootSettingWithoutTheReset(t *testing.T) {
 	const reset = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
+	on := bmctest.Property("PowerState", "On")
 	for name, test := range map[string]struct {
-		reads  int // that report a machine that goes off as on
+		reads  int // of the machine that goes off, which are answered wrong
+		answer bmctest.Effect
 		forbid bool
 		want   string // the error; "" for none
 		resets int
 		after  time.Duration
 	}{
-		"off at once":      {0, false, "", 2, 15 * time.Second},
-		"off after 3 s":    {3, false, "", 2, 18 * time.Second},
-		"never off":        {1000, false, "is not off after 1m0s", 1, time.Minute},
-		"off is forbidden": {0, true, "ForceRestart", 0, 0},
+		"off at once":      {0, on, false, "", 2, 15 * time.Second},
+		"off after 3 s":    {3, on, false, "", 2, 18 * time.Second},
+		"forbidden reads":  {2, bmctest.Status(http.StatusForbidden), false, "", 2, 17 * time.Second},
+		"never off":        {1000, on, false, "is not off after 1m0s", 1, time.Minute},
+		"off is forbidden": {0, on, true, "ForceRestart", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = []string{"On", "ForceOff"} })
@@ -188,11 +200,27 @@ func TestARebootForABootSettingWithoutTheReset(t *testing.T) {
 					reads++
 				}
 				return 0 < reads && reads <= test.reads
-			}, Do: bmctest.Property("PowerState", "On")})
+			}, Do: test.answer})
 			n := bubbleNode(t, server)
 			n.DisablePowerOff = test.forbid
 			timed(t, 0, test.want, test.after, enableSecureBoot(n))
 			require.Equal(t, test.resets, resets)
+		})
+	}
+}
+
+func TestAWaitForABootSettingSendsARefusedPasswordOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		resets []string
+		after  time.Duration
+	}{"which it reads": {nil, 15 * time.Second}, "for which the machine goes off": {[]string{"On", "ForceOff"}, 0}} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = test.resets })
+			require.NoError(t, server.SetPower("1", "On"))
+			server.AddFault(atReset)
+			logins := changePassword(server, "ComputerSystem.Reset")
+			timed(t, 0, "credentials refused", test.after, enableSecureBoot(bubbleNode(t, server)))
+			require.EqualValues(t, 1, logins.Load())
 		})
 	}
 }

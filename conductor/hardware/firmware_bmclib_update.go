@@ -153,7 +153,6 @@ type firmwareUpdate struct {
 	bmclibFirmware
 	task     Task
 	switched bool // whether the update has switched the machine
-	refusals int  // sessions in a row whose credentials were refused
 }
 
 // install downloads the firmware of a component, verifies it, and does what the provider says that its install needs.
@@ -222,21 +221,7 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 func (u *firmwareUpdate) session(ctx context.Context, limit time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
 	b.timeout = limit
-	return u.counted(b.call(ctx, u.task.Task.Node(), "firmware update", do))
-}
-
-// counted counts the error of a session, and returns it.
-func (u *firmwareUpdate) counted(err error) error {
-	if u.refusals++; !verify.LoginRefused(err) {
-		u.refusals = 0
-	}
-	return err
-}
-
-// refused reports whether a wait for a component ends since the password was refused, which a BMC may lock the account
-// for. A BMC whose own firmware is updated restarts, and may refuse it for a moment: it gets the password once more.
-func (u *firmwareUpdate) refused(component string) bool {
-	return u.refusals > 1 || u.refusals > 0 && component != inventory.SlugBMC
+	return b.call(ctx, u.task.Task.Node(), "firmware update", do)
 }
 
 // version returns the version of a component's firmware, empty if the BMC does not report it.
@@ -244,17 +229,17 @@ func (u *firmwareUpdate) version(ctx context.Context, component string) (string,
 	found, err := u.ReadFirmware(ctx, u.task.Task.Node())
 	for _, each := range found {
 		if strings.EqualFold(each.Component, component) {
-			return each.CurrentVersion, u.counted(nil)
+			return each.CurrentVersion, nil
 		}
 	}
-	return "", u.counted(err)
+	return "", err
 }
 
 // await reads the task of an update until it is complete. A task that waits for the machine's restart gets one. A task
 // that cannot be read is read again, since a BMC restarts with its new firmware. With that a BMC may lose its tasks;
 // then the version of the firmware tells whether it is installed.
 func (u *firmwareUpdate) await(ctx context.Context, component, taskID, before string) error {
-	restarted := false
+	restarted, w := false, wait{restarts: component == inventory.SlugBMC}
 	for failure := error(nil); ; {
 		if !u.pause(ctx, u.interval) {
 			return errors.Join(context.Cause(ctx), failure)
@@ -273,14 +258,14 @@ func (u *firmwareUpdate) await(ctx context.Context, component, taskID, before st
 		switch {
 		case state == constants.Complete:
 			return nil
-		case state == constants.Failed, u.refused(component):
+		case state == constants.Failed, w.ends(failure):
 			return failure
 		case lost:
 			now, err := u.version(ctx, component)
 			if done, err := withoutTask(before, now); done || err != nil {
 				return err
 			}
-			if failure = errors.Join(failure, err); u.refused(component) {
+			if failure = errors.Join(failure, err); w.ends(err) {
 				return failure
 			}
 		case state == constants.PowerCycleHost && !restarted:
@@ -323,8 +308,9 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 		if err != nil && (!sent || before == "") {
 			return err
 		}
-		unanswered, u.refusals = err, 0
+		unanswered = err
 	}
+	w := wait{restarts: true}
 	for failure := error(nil); ; {
 		if !u.pause(ctx, u.interval) {
 			return errors.Join(context.Cause(ctx), failure)
@@ -333,22 +319,19 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 			_, err := c.GetPowerState(ctx)
 			return err
 		})
-		switch {
-		case u.refused(inventory.SlugBMC):
-			return failure
-		case failure != nil: // it is asked again
-		case unanswered == nil:
-			return nil
-		default:
-			now, err := u.version(ctx, inventory.SlugBMC)
-			if now == before {
-				return unanswered
-			}
-			if now != "" {
-				return nil
-			}
-			failure = errors.Join(unanswered, err) // it is read again
+		now := ""
+		if failure == nil && unanswered != nil {
+			now, failure = u.version(ctx, inventory.SlugBMC)
 		}
+		switch {
+		case w.ends(failure):
+			return failure
+		case failure == nil && unanswered == nil, now != "" && now != before:
+			return nil
+		case now != "":
+			return unanswered
+		}
+		failure = errors.Join(unanswered, failure)
 	}
 }
 

@@ -7,6 +7,7 @@ package hardware
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,4 +103,36 @@ func TestAnImageThatIsNotInsertedInTimeIsEjectedAndTheErrorIsTheBMCs(t *testing.
 			require.Equal(t, []string{"detach cdrom", "attach cdrom http://h/a.iso", "detach cdrom"}, m.calls)
 		})
 	}
+}
+
+// slowMedia is a BMC that inserts an image, and whose first reads after that fail.
+type slowMedia struct {
+	lateMedia
+	failures []error
+}
+
+func (m *slowMedia) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
+	if len(m.failures) == 0 {
+		return []conductor.VirtualMedia{{MediaTypes: []string{"CD"}, Inserted: true}}, nil
+	}
+	err := m.failures[0]
+	m.failures = m.failures[1:]
+	return nil, err
+}
+
+func TestAWaitForAnImageGoesOnWhateverABMCAnswersButARefusedPassword(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for kind := verify.Kind(0); !strings.HasPrefix(kind.Error(), "Kind("); kind++ {
+			m := &slowMedia{failures: []error{kind, kind}}
+			n := Node{Node: &conductor.Node{}, config: &Config{MediaTimeout: time.Minute}}
+			err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
+			if kind == verify.Credentials || kind == verify.Locked {
+				require.ErrorIs(t, err, kind)
+				require.Len(t, m.failures, 1)
+				continue
+			}
+			require.NoError(t, err)
+			require.Empty(t, m.failures)
+		}
+	})
 }

@@ -107,6 +107,19 @@ func TestAWaitForBIOSSettingsGoesOnAfterARequestThatIsForbidden(t *testing.T) {
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 }
 
+func TestAWaitForAnImageInItsSlotGoesOnAfterAReadThatIsForbidden(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{MediaTimeout: time.Hour})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image}))
+	var inserted atomic.Bool
+	server.AddFault(bmctest.Fault{Times: 2, If: func(r *http.Request) bool {
+		inserted.Store(inserted.Load() || r.URL.Path == insertPath)
+		return inserted.Load() && r.Method == http.MethodGet && r.URL.Path == slotPath
+	}, Do: bmctest.Status(http.StatusForbidden)})
+	n = s.request(n, "active")
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+}
+
 func TestAnInspectionSendsARefusedPasswordOnce(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
