@@ -24,7 +24,7 @@ var biosFields = []string{
 
 // listBIOS answers GET /v1/nodes/NODE/bios.
 var listBIOS = checks{
-	arguments(list("fields"), boolean("detail")), biosQueryInSchema, nodeExists, biosFieldsChosen,
+	arguments(fields, detail), biosQueryInSchema, nodeExists, biosFieldsChosen,
 }.then(func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("bios", func(w *wire.Writer) {
 		wire.List(w, q.node.BIOSSettings, func(s conductor.BIOSSetting) { q.writeBIOS(w, q.Param(0), s) })
@@ -35,7 +35,7 @@ var listBIOS = checks{
 //
 // Source: ironic/api/schemas/v1/bios.py.
 func biosQueryInSchema(q *request) error {
-	switch q.shown = q.args.List("fields"); {
+	switch q.shown = fields.of(q); {
 	case q.Series < states.Flamingo:
 		return nil
 	case q.shown != nil && q.Version < since.BIOSRegistry:
@@ -53,7 +53,7 @@ func biosFieldsChosen(q *request) (err error) {
 	if q.shown != nil && q.Version < since.BIOSRegistry {
 		return fault.Invalid("Invalid query parameter ?fields=%s received.", pyrepr.List(q.shown))
 	}
-	q.shown, err = q.ChooseFields(q.shown, q.args.Boolean("detail"), biosFields[:2], since.BIOSRegistry)
+	q.shown, err = q.ChooseFields(q.shown, detail.of(q), biosFields[:2], since.BIOSRegistry)
 	return err
 }
 

@@ -16,18 +16,26 @@ import (
 // bootModes are the boot modes. Source: ironic/common/boot_modes.py.
 var bootModes = []string{"bios", "uefi"}
 
+var (
+	bootMode   = need(word("target"))
+	secureBoot = need(boolean("target"))
+
+	bootDevice = need(word("boot_device"))
+	persistent = boolean("persistent")
+)
+
 // setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. A failure is the node's last error.
 var setBootMode = checks{
-	arguments(need(text("target"))), nodeExists, bootModeInVersion, bootModeKnown, bootMayChange,
+	arguments(bootMode), nodeExists, bootModeInVersion, bootModeKnown, bootMayChange,
 }.then(func(q *request) (rest.Answer, error) {
-	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetBootMode(q.Context(), q.args.Text("target"))
+	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetBootMode(q.Context(), bootMode.of(q))
 })
 
 // setSecureBoot answers PUT /v1/nodes/NODE/states/secure_boot. A failure is the node's last error.
 var setSecureBoot = checks{
-	arguments(need(boolean("target"))), nodeExists, bootModeInVersion, secureBootGiven, bootMayChange,
+	arguments(secureBoot), nodeExists, bootModeInVersion, secureBootGiven, bootMayChange,
 }.then(func(q *request) (rest.Answer, error) {
-	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetSecureBoot(q.Context(), *q.args.Boolean("target"))
+	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetSecureBoot(q.Context(), *secureBoot.of(q))
 })
 
 // bootModeInVersion refuses a version in which the boot mode and secure boot cannot be set.
@@ -36,7 +44,7 @@ var bootModeInVersion = from(since.SetBootMode,
 
 // bootModeKnown refuses an unknown boot mode.
 func bootModeKnown(q *request) error {
-	if target := q.args.Values["target"]; !slices.Contains(bootModes, q.args.Text("target")) {
+	if target := bootMode.of(q); !slices.Contains(bootModes, target) {
 		return fault.Invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", fault.Show(target))
 	}
 	return nil
@@ -44,7 +52,7 @@ func bootModeKnown(q *request) error {
 
 // secureBootGiven refuses null.
 func secureBootGiven(q *request) error {
-	if !q.args.Has("target") {
+	if secureBoot.of(q) == nil {
 		return fault.Invalid("Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) ")
 	}
 	return nil
@@ -73,10 +81,10 @@ var showBootDevice = checks{arguments(), nodeExists}.then(func(q *request) (rest
 
 // setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
 var setBootDevice = checks{
-	arguments(need(word("boot_device")), boolean("persistent")), nodeExists,
+	arguments(bootDevice, persistent), nodeExists,
 }.then(func(q *request) (rest.Answer, error) {
-	persistent := q.args.Boolean("persistent")
-	err := q.Conductor.SetBootDevice(q.Context(), q.node.UUID, q.args.Word("boot_device"), persistent != nil && *persistent)
+	keep := persistent.of(q)
+	err := q.Conductor.SetBootDevice(q.Context(), q.node.UUID, bootDevice.of(q), keep != nil && *keep)
 	return rest.NoContent, hardwareFault(err)
 })
 

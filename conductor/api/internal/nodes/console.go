@@ -24,14 +24,16 @@ var showConsole = checks{arguments(), nodeExists}.then(func(q *request) (rest.An
 	}), nil
 })
 
+var consoleEnabled = need(boolean("enabled"))
+
 // setConsole answers PUT /v1/nodes/NODE/states/console. The console of fake-hardware
 // does nothing; no other hardware type has one.
 var setConsole = checks{
-	arguments(need(boolean("enabled"))), nodeExists, consoleExists,
+	arguments(consoleEnabled), nodeExists, consoleExists,
 }.then(func(q *request) (rest.Answer, error) {
 	var err error
 	// As in Ironic, null is a change in any case. It switches the console off.
-	enabled := q.args.Boolean("enabled")
+	enabled := consoleEnabled.of(q)
 	if want := enabled != nil && *enabled; enabled == nil || want != q.node.ConsoleEnabled {
 		err = q.update(func(n *node) error {
 			n.ConsoleEnabled, n.LastError = want, ""

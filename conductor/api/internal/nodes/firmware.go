@@ -51,9 +51,9 @@ var listFirmware = checks{
 // firmwareQueryValid reads the query, since 2025.2 by a schema.
 func firmwareQueryValid(q *request) error {
 	q.args = q.QueryArgs("detail", "fields")
-	switch q.shown = q.args.List("fields"); {
+	switch q.shown = fields.of(q); {
 	case q.args.Err != nil || q.Series < states.Flamingo:
-		q.args.Boolean("detail")
+		detail.check(q.args)
 		return q.args.Err
 	case q.args.Has("detail"): // the schema takes no text, and a query has nothing else
 		return fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(q.args.Values["detail"]))
@@ -70,6 +70,6 @@ func firmwareFieldsChosen(q *request) (err error) {
 		return fault.Invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.",
 			strings.Join(later, ", "), since.FirmwareIdentity)
 	}
-	q.shown, err = q.ChooseFields(q.shown, q.args.Boolean("detail"), known, since.Firmware)
+	q.shown, err = q.ChooseFields(q.shown, detail.of(q), known, since.Firmware)
 	return err
 }

@@ -76,10 +76,10 @@ var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.t
 	if q.args.Has("sort_key") || q.args.Has("sort_dir") {
 		order = q.page.SortParameters()
 	}
-	detail := q.args.Boolean("detail")
+	all := detail.of(q)
 	return rest.Object(func(w *wire.Writer) {
 		wire.List(w.Key("history"), entries, func(entry *conductor.HistoryEntry) {
-			writeHistory(q.Request, w, q.node, entry, detail != nil && *detail)
+			writeHistory(q.Request, w, q.node, entry, all != nil && *all)
 		})
 		if len(entries) > 0 {
 			path, last := "nodes/"+q.Param(0)+"/history", entries[len(entries)-1].UUID
@@ -94,7 +94,7 @@ func historyArguments(q *request) error {
 	if q.Series >= states.Epoxy {
 		of = append(of, text("sort_key"), text("sort_dir"))
 	}
-	return arguments(append(of, boolean("detail"))...)(q)
+	return arguments(append(of, detail)...)(q)
 }
 
 // pageValid refuses an invalid size or direction of the page.

@@ -6,13 +6,14 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
+var reason = text("reason")
+
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
-var setMaintenance = checks{arguments(text("reason")), nodeExists}.then(func(q *request) (rest.Answer, error) {
-	reason := q.args.Text("reason")
+var setMaintenance = checks{arguments(reason), nodeExists}.then(func(q *request) (rest.Answer, error) {
 	return rest.Accepted, q.update(func(n *node) error {
 		n.Maintenance = true
-		n.MaintenanceReason = reason
-		n.SetEmpty("maintenance_reason", q.args.Has("reason") && reason == "")
+		n.MaintenanceReason = reason.of(q)
+		n.SetEmpty("maintenance_reason", q.args.Has("reason") && n.MaintenanceReason == "")
 		return nil
 	})
 })

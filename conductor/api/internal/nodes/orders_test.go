@@ -8,10 +8,14 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// isKey matches the definition of a key of an argument.
+var isKey = regexp.MustCompile(`^(need|text|word|uuid|ident|list|boolean|integer)\(`)
 
 // TestNoOrderOfChecksChangesByAccident compares the lists of checks with testdata/orders.txt, as a test of package
 // objects does for the resources there. Whoever changes an order by Ironic's code changes the file, too.
@@ -26,18 +30,22 @@ func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 		require.NoError(t, err)
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
 		require.NoError(t, err)
+		text := func(of ast.Node) string { return string(source[of.Pos()-file.FileStart : of.End()-file.FileStart]) }
 		variable := ""
 		for part := range ast.Preorder(file) {
 			switch part := part.(type) {
 			case *ast.ValueSpec:
 				variable = part.Names[0].Name
+				if len(part.Values) == 1 && isKey.MatchString(text(part.Values[0])) {
+					got += variable + " = " + text(part.Values[0]) + "\n"
+				}
 			case *ast.CompositeLit:
 				if of, is := part.Type.(*ast.Ident); !is || of.Name != "checks" {
 					continue
 				}
 				got += variable + ":\n"
 				for _, check := range part.Elts {
-					got += "\t" + string(source[check.Pos()-file.FileStart:check.End()-file.FileStart]) + "\n"
+					got += "\t" + text(check) + "\n"
 				}
 			}
 		}

@@ -41,15 +41,27 @@ func (c checks) then(serve func(q *request) (rest.Answer, error)) rest.Serve {
 	}
 }
 
-// parameter is an argument of a request, and the function that refuses a value of another type.
-type parameter struct {
-	name  string
-	check func(a *rest.Args, name string)
+// key is the name of an argument whose values are of type T.
+type key[T any] struct {
+	name string
+	read func(*rest.Args, string) T // refuses a value of another type
 }
 
-// typed returns the parameters of the type that read reads.
-func typed[T any](read func(*rest.Args, string) T) func(name string) parameter {
-	return func(name string) parameter { return parameter{name, func(a *rest.Args, name string) { read(a, name) }} }
+// of returns the value in a request whose arguments have been read.
+func (k key[T]) of(q *request) T { return k.read(q.args, k.name) }
+
+func (k key[T]) argument() string      { return k.name }
+func (k key[T]) check(args *rest.Args) { k.read(args, k.name) }
+
+// parameter is the key of an argument of any type.
+type parameter interface {
+	argument() string
+	check(args *rest.Args)
+}
+
+// typed returns the keys of the type that read reads.
+func typed[T any](read func(*rest.Args, string) T) func(name string) key[T] {
+	return func(name string) key[T] { return key[T]{name, read} }
 }
 
 var (
@@ -60,18 +72,21 @@ var (
 	list    = typed((*rest.Args).List)
 	boolean = typed((*rest.Args).Boolean)
 	integer = typed(func(a *rest.Args, name string) int { n, _ := a.Integer(name); return n })
+
+	fields = list("fields")
+	detail = boolean("detail")
 )
 
-// need returns a parameter that a request must have.
-func need(p parameter) parameter {
-	return parameter{p.name, func(a *rest.Args, name string) { p.check(a.Need(name), name) }}
+// need returns the key of an argument that a request must have.
+func need[T any](k key[T]) key[T] {
+	return key[T]{k.name, func(a *rest.Args, name string) T { return k.read(a.Need(name), name) }}
 }
 
 // arguments reads the arguments of a request, also in the body of a PUT. It refuses others, and wrong types.
 func arguments(parameters ...parameter) func(*request) error {
 	var names []string
 	for _, p := range parameters {
-		names = append(names, p.name)
+		names = append(names, p.argument())
 	}
 	return func(q *request) error {
 		if q.Method == http.MethodPut {
@@ -80,7 +95,7 @@ func arguments(parameters ...parameter) func(*request) error {
 			q.args = q.QueryArgs(names...)
 		}
 		for _, p := range parameters {
-			p.check(q.args, p.name)
+			p.check(q.args)
 		}
 		return q.args.Err
 	}

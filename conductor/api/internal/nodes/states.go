@@ -27,26 +27,29 @@ var showStates = checks{arguments(), nodeExists}.then(func(q *request) (rest.Ans
 	}), nil
 })
 
+var (
+	powerTarget  = need(word("target"))
+	powerTimeout = integer("timeout") // in seconds
+)
+
 // setPower answers PUT /v1/nodes/NODE/states/power.
 var setPower = checks{
-	arguments(need(word("target")), integer("timeout")), nodeExists, powerMayChange,
+	arguments(powerTarget, powerTimeout), nodeExists, powerMayChange,
 }.then(func(q *request) (rest.Answer, error) {
-	power, _ := states.ParsePower(q.args.Word("target"))
-	timeout, _ := q.args.Integer("timeout")
-	bounded := time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second))) * time.Second
+	power, _ := states.ParsePower(powerTarget.of(q))
+	bounded := time.Duration(min(int64(powerTimeout.of(q)), int64(math.MaxInt64/time.Second))) * time.Second
 	return accepted(q.Request), q.Conductor.SetPower(q.Context(), q.node.UUID, power, bounded)
 })
 
 // powerMayChange refuses a power state that the version or the node does not allow.
 func powerMayChange(q *request) error {
-	target := q.args.Word("target")
-	timeout, hasTimeout := q.args.Integer("timeout")
+	target, timeout := powerTarget.of(q), powerTimeout.of(q)
 	power, _ := states.ParsePower(target) // NoPower for another word
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
 	switch {
 	case (soft || timeout != 0) && q.Version < since.SoftPower:
 		return fault.NotAcceptable
-	case hasTimeout && timeout < 1:
+	case q.args.Has("timeout") && timeout < 1:
 		return fault.Invalid("timeout has to be positive integer")
 	case power == states.NoPower || power == states.PowerError:
 		return fault.State(fault.Show(target), q.Param(0), fault.Power(q.node.Power))

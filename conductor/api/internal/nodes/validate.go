@@ -11,10 +11,15 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
 
+var (
+	nodeIdent = ident("node")
+	nodeUUID  = uuid("node_uuid")
+)
+
 // validate answers GET /v1/nodes/NODE/validate, and ...?node=NODE without NODE in
 // the path.
 var validate = checks{
-	arguments(ident("node"), uuid("node_uuid")), argumentNodeExists,
+	arguments(nodeIdent, nodeUUID), argumentNodeExists,
 }.then(func(q *request) (rest.Answer, error) {
 	results, err := q.Conductor.Validate(q.Context(), q.node.UUID)
 	if err != nil {
@@ -38,7 +43,7 @@ var validate = checks{
 
 // argumentNodeExists finds the node in the arguments, of which node_uuid comes first.
 func argumentNodeExists(q *request) (err error) {
-	switch ident := cmp.Or(q.args.UUID("node_uuid"), q.args.Ident("node")); {
+	switch ident := cmp.Or(nodeUUID.of(q), nodeIdent.of(q)); {
 	case ident == "":
 		return fault.Invalid("Expected a logical name or UUID but received None.")
 	case !rest.IsUUID(ident) && q.Version < since.Names:

@@ -68,14 +68,16 @@ func vmediaSchema(series states.Series) *schema.Schema {
 	}
 }
 
+var deviceTypes = list("device_types")
+
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
-var detachVmedia = checks{arguments(list("device_types")), devicesKnown, nodeExists}.then(func(q *request) (rest.Answer, error) {
-	return rest.NoContent, q.Conductor.Management(q.node.UUID).DetachVirtualMedia(q.Context(), q.args.List("device_types"))
+var detachVmedia = checks{arguments(deviceTypes), devicesKnown, nodeExists}.then(func(q *request) (rest.Answer, error) {
+	return rest.NoContent, q.Conductor.Management(q.node.UUID).DetachVirtualMedia(q.Context(), deviceTypes.of(q))
 })
 
 // devicesKnown refuses unknown devices.
 func devicesKnown(q *request) error {
-	wrong := slices.DeleteFunc(q.args.List("device_types"), func(device string) bool { return slices.Contains(vmediaDevices, device) })
+	wrong := slices.DeleteFunc(deviceTypes.of(q), func(device string) bool { return slices.Contains(vmediaDevices, device) })
 	if len(wrong) > 0 {
 		return fault.Invalid("Invalid device type(s) %s (valid are %s)", fault.Show(strings.Join(wrong, ", ")), strings.Join(vmediaDevices, ", "))
 	}
