@@ -96,6 +96,14 @@ var nodeFilters = []filter{
 	}},
 }
 
+// nodeDetailFilters are the parameters of GET /v1/nodes/detail behind the first filters, in the order of Ironic's handler.
+//
+// Source: detail in ironic/api/controllers/v1/node.py.
+var nodeDetailFilters = slices.Concat([]string{"associated", "maintenance", "retired", "provision_state"}, detailPage, []string{
+	"driver", "resource_class", "fault", "conductor_group", "conductor", "owner", "description_contains", "lessee", "project",
+	"shard", "sharded", "include_children", "parent_node", "instance_name",
+})
+
 // contains returns a test for the records whose field has a text that contains part, as SQL's LIKE finds it.
 func contains(field, part string) func(record) bool {
 	pattern := like.Compile("%" + part + "%")

@@ -24,7 +24,7 @@ func (x *resource) controller(s *rest.Service) *rest.Controller {
 		"delete": {Serve: x.delete, Idents: []string{x.deletedName(s)}},
 	}}
 	if x.hasDetailPath() {
-		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Args: x.pathArgs()}
+		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Args: x.pathArgs(s)}
 	}
 	for name, a := range c.Actions {
 		a.Since, a.VersionFirst = x.since, x.schemas.since
@@ -35,12 +35,17 @@ func (x *resource) controller(s *rest.Service) *rest.Controller {
 
 // pathArgs returns the names of the arguments that further segments of the path /detail set: Ironic's web framework
 // gives them to the first parameters of the list's handler.
-func (x *resource) pathArgs() []string {
-	if x == nodeResource { // whose other filters are next
-		return x.list.first
+func (x *resource) pathArgs(s *rest.Service) []string {
+	if x != nodeResource {
+		return append(slices.Clone(x.list.first), detailPage...)
 	}
-	return append(slices.Clone(x.list.first), "marker", "limit", "sort_key", "sort_dir")
+	return slices.DeleteFunc(slices.Concat(x.list.first, nodeDetailFilters), func(name string) bool {
+		return slices.ContainsFunc(x.list.filters, func(f filter) bool { return f.name == name && f.since > s.Highest })
+	})
 }
+
+// detailPage are the parameters of a page in the order of Ironic's handlers of the path /detail.
+var detailPage = []string{"marker", "limit", "sort_key", "sort_dir"}
 
 // BelowNode returns the child resources of a node that this package serves.
 func BelowNode() map[string]rest.Part {
