@@ -179,6 +179,7 @@ func TestADifferenceIsIntendedInItsSeries(t *testing.T) {
 	require.Equal(t, "a Python exception", intended(seen, states.Antelope).Name)
 	root := "DELETE /: 500 -> 200: fault «RootController.index() got an unexpected keyword argument 'Q'» -> accepted"
 	require.Equal(t, "a Python exception at the root", intended(root, states.Antelope).Name)
+	require.Equal(t, "a Python exception on a GET", intended("HEAD /v1 {query}: 500 -> 200: «» -> accepted", states.Latest()).Name)
 	require.Nil(t, intended("GET /v1/nodes: 200 body.name: null -> absent", states.Latest()))
 	const service = "PUT /v1/nodes/{}/states/provision: record."
 	require.Equal(t, "a service that hangs", intended(service+"provision_state: «servicing» -> «service failed»", states.Latest()).Name)
