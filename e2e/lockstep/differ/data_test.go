@@ -72,6 +72,13 @@ func TestEachNameInTheDataIsKnown(t *testing.T) {
 	}
 }
 
+func TestAValueOfAnotherTypeIsRefusedByItsName(t *testing.T) {
+	g := newGenerator(states.Latest(), 1, 1)
+	g.index = 3
+	require.Equal(t, 3, named[int](g, "i"))
+	require.PanicsWithValue(t, "differ: {i} is 3, a int: want a string", func() { named[string](g, "i") })
+}
+
 // TestEachFieldOfNodesIsInTheTable fails for a field that would never be compared with Ironic's.
 func TestEachFieldOfNodesIsInTheTable(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{})

@@ -23,7 +23,7 @@ func (g *generator) networkData() any {
 func (g *generator) some(name string) any {
 	list := []any{}
 	for range g.IntN(3) {
-		i := g.named(name).(map[string]any)
+		i := named[map[string]any](g, name)
 		if g.chance(5) {
 			delete(i, pick(g, slices.Sorted(maps.Keys(i))...))
 		}

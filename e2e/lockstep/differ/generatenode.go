@@ -60,9 +60,9 @@ func (g *generator) patch(field func() (string, any), below string) any {
 	for range 1 + g.IntN(100)/70 + g.IntN(100)/90 {
 		name, value := field()
 		path := "/" + name
-		op := g.named("operation").(string)
+		op := named[string](g, "operation")
 		if g.chance(30) {
-			path = "/" + g.named(below).(string) + "/" + g.named("key").(string)
+			path = "/" + named[string](g, below) + "/" + named[string](g, "key")
 			value = g.value()
 		}
 		if g.chance(3) {
@@ -107,7 +107,7 @@ func (g *generator) nodeFilters(v url.Values) {
 }
 
 func listNodes(g *generator) Request {
-	return newRequest("GET", g.named("list_of_nodes").(string)).query(g.markers(nodeLetter,
+	return newRequest("GET", named[string](g, "list_of_nodes")).query(g.markers(nodeLetter,
 		g.list(g.fieldsOf(nodesPath), g.nodeFilters)))
 }
 

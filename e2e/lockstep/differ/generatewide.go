@@ -54,7 +54,7 @@ func widePatch(g *generator) Request {
 	id := g.id(k.letter, k.name)
 	var patch []any
 	for range 1 + g.IntN(100)/80 {
-		change := map[string]any{"op": g.named("wide_operation").(string), "path": "/" + pick(g, fields...)}
+		change := map[string]any{"op": named[string](g, "wide_operation"), "path": "/" + pick(g, fields...)}
 		if change["op"] != "remove" {
 			change["value"] = pick(g, edges...)
 		}
@@ -118,7 +118,7 @@ func wideBelow(g *generator) Request {
 	if g.chance(8) {
 		node += pick(g, ".json", ".xml", ".")
 	}
-	r := newRequest(g.named("wide_method").(string), "/v1/nodes/{}"+path, node)
+	r := newRequest(named[string](g, "wide_method"), "/v1/nodes/{}"+path, node)
 	r.Path += strings.TrimPrefix(whole, path)
 	if len(bodies) > 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && g.chance(90) {
 		r = r.with(g.eval(pick(g, bodies...)))
@@ -151,14 +151,14 @@ func live(g *generator) Request {
 	case "rescue":
 		body["rescue_password"] = "secret"
 	case "active", "rebuild":
-		maps.Copy(body, g.named("live_deployment").(map[string]any))
+		maps.Copy(body, named[map[string]any](g, "live_deployment"))
 	}
 	return newRequest(http.MethodPut, "/v1/nodes/{}/states/provision", node).with(body)
 }
 
 // wideDriver returns a request for a path without records.
 func wideDriver(g *generator) Request {
-	path, name := pick(g, values.WidePaths...), g.named("wide_name").(string)
+	path, name := pick(g, values.WidePaths...), named[string](g, "wide_name")
 	v := url.Values{}
 	if g.chance(35) {
 		for range 1 + g.IntN(2) {
@@ -167,7 +167,7 @@ func wideDriver(g *generator) Request {
 				"hostname", "lockstep", "", "name,hosts,type"))
 		}
 	}
-	r := newRequest(g.named("driver_method").(string), path, name).query(v)
+	r := newRequest(named[string](g, "driver_method"), path, name).query(v)
 	if (r.Method == http.MethodPut || r.Method == http.MethodPost || r.Method == http.MethodPatch) && g.chance(70) {
 		r = r.with(pick[any](g, map[string]any{}, map[string]any{"traits": []any{"CUSTOM_A"}}, []any{}, map[string]any{"x": 1}))
 	}

@@ -240,6 +240,16 @@ func (g *generator) named(name string) any {
 	return "{" + name + "}"
 }
 
+// named is [generator.named] for a value that has to be of a type. It panics for one of another type.
+func named[T any](g *generator, name string) T {
+	value := g.named(name)
+	typed, is := value.(T)
+	if !is {
+		panic(fmt.Sprintf("differ: {%s} is %v, a %T: want a %T", name, value, value, typed))
+	}
+	return typed
+}
+
 var placeholder = regexp.MustCompile(`\{(mac|MAC|[a-z]?):([0-9i+?]+)\}`)
 
 // expand replaces the placeholders in a text.

@@ -48,7 +48,7 @@ var twists = []twist{
 		r.Twist = "Accept: " + kind
 	}},
 	{10, func(g *generator, r *Request) {
-		extension := g.named("extension").(string)
+		extension := named[string](g, "extension")
 		r.onPath(func(path string) string { return path + extension })
 		r.Twist = "extension " + extension
 	}},
