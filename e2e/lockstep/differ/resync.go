@@ -11,20 +11,20 @@ import (
 
 // resync removes records that differ from both sides, and creates nodes again, so that
 // later requests find the same on both. If that fails, the round ends.
-func (w *worker) resync(ctx context.Context, path string, differing []string) error {
+func (rd *round) resync(ctx context.Context, path string, differing []string) error {
 	for _, id := range differing {
 		counterpart := id
-		if made := w.uuids.made[id]; made != "" && w.last[path].ironstate[id] == nil { // else only ironstate has the record
+		if made := rd.uuids.made[id]; made != "" && rd.last[path].ironstate[id] == nil { // else only ironstate has the record
 			counterpart = made
 		}
 		for _, one := range []struct {
 			c  *client
 			id string
-		}{{w.sides.ironicAPI, id}, {w.sides.ironstateAPI, counterpart}} {
-			if err := w.remove(ctx, one.c, path, one.id); err != nil {
+		}{{rd.sides.ironicAPI, id}, {rd.sides.ironstateAPI, counterpart}} {
+			if err := remove(ctx, one.c, path, one.id); err != nil {
 				return err
 			}
-			if path == nodesPath && w.uuids.fixed[id] {
+			if path == nodesPath && rd.uuids.fixed[id] {
 				r := newRequest(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": id})
 				if err := own(ctx, one.c, r); err != nil {
 					return err
@@ -32,22 +32,22 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 			}
 		}
 	}
-	for _, path := range w.collections() {
-		now, err := w.sides.rest(ctx, path)
+	for _, path := range rd.collections() {
+		now, err := rd.sides.rest(ctx, path)
 		if err != nil {
 			return err
 		}
-		if found, _ := w.uuids.compareRecords(collection{}, now); len(found) > 0 {
-			w.broken = true
+		if found, _ := rd.uuids.compareRecords(collection{}, now); len(found) > 0 {
+			rd.broken = true
 		}
-		w.last[path] = now
+		rd.last[path] = now
 	}
 	return nil
 }
 
 // remove deletes a record from one side. A node is first put into maintenance, in which
 // it can be deleted in every state.
-func (w *worker) remove(ctx context.Context, c *client, path, id string) error {
+func remove(ctx context.Context, c *client, path, id string) error {
 	var all []Request
 	if path == nodesPath {
 		all = append(all,

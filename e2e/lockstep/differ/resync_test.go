@@ -39,8 +39,10 @@ func TestARecordThatDiffersIsRemovedFromTheSidesThatHaveIt(t *testing.T) {
 		"record.address: «a» -> «b»": {port(ofIronic, "a"), port(ofIronstate, "b")},
 	} {
 		ironic, ironstate := shownRecord(now.ironic[ofIronic]), shownRecord(now.ironstate[ofIronstate])
-		w := &worker{
-			sides: &sides{ironic: &lockstep.Ironic{}, ironicAPI: newSide(t, now.ironic), ironstateAPI: newSide(t, now.ironstate)},
+		w := round{
+			worker: &worker{sides: &sides{
+				ironic: &lockstep.Ironic{}, ironicAPI: newSide(t, now.ironic), ironstateAPI: newSide(t, now.ironstate),
+			}},
 			uuids: uuids{made: map[string]string{ofIronic: ofIronstate, ofIronstate: ofIronic}}, last: map[string]collection{},
 		}
 		d, err := w.compareCollection(t.Context(), path)

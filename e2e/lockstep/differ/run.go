@@ -44,32 +44,29 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 	}
 	all := newResult(installed)
 	deadline := time.Now().Add(r.Time)
-	round := r.Round
-	var mu sync.Mutex // guards all and round
+	number := r.Round
+	var mu sync.Mutex // guards all and number
 	var sent atomic.Int64
 	over := func() bool {
 		return ctx.Err() != nil || r.Time > 0 && time.Now().After(deadline) || r.Requests > 0 && int(sent.Load()) >= r.Requests
 	}
-	work := func() error {
-		s, err := startSides(ctx, r.Root)
-		if err != nil {
+	work := func() (err error) {
+		w := &worker{run: r, sent: &sent, over: over}
+		if w.sides, err = startSides(ctx, r.Root); err != nil {
 			return err
 		}
-		defer s.close()
-		for !over() {
+		defer func() { err = errors.Join(err, w.sides.close()) }()
+		for err == nil && !over() {
 			mu.Lock()
-			w := &worker{run: r, sides: s, round: round, sent: &sent, over: over, result: newResult(installed)}
-			round++
+			next := w.newRound(number, newResult(installed))
+			number++
 			mu.Unlock()
-			err := w.work(ctx)
+			err = next.work(ctx)
 			mu.Lock()
-			all.merge(w.result, r.Examples)
+			all.merge(next.result, r.Examples)
 			mu.Unlock()
-			if err != nil {
-				return err
-			}
 		}
-		return nil
+		return err
 	}
 	errs := make([]error, max(r.Workers, 1))
 	var wait sync.WaitGroup
@@ -80,47 +77,55 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 	return all, errors.Join(errs...)
 }
 
-// worker works on one round.
+// worker does one round after the other.
 type worker struct {
-	run    Run
-	sides  *sides
-	round  uint64
-	number int
-	sent   *atomic.Int64
-	over   func() bool
-	result *Result
-
-	uuids  uuids
-	last   map[string]collection // by path, as they were compared last
-	broken bool                  // the sides cannot be brought into step
+	run   Run
+	sides *sides
+	sent  *atomic.Int64 // the requests of all workers
+	over  func() bool
 }
 
-func (w *worker) work(ctx context.Context) error {
-	if err := w.sides.reset(ctx); err != nil {
+// round is a round of a worker.
+type round struct {
+	*worker
+	number uint64
+	result *Result
+
+	requests int // that were sent
+	uuids    uuids
+	last     map[string]collection // by path, as they were compared last
+	broken   bool                  // the sides cannot be brought into step
+}
+
+func (w *worker) newRound(number uint64, result *Result) *round {
+	last := map[string]collection{}
+	for _, path := range w.collections() {
+		last[path] = collection{}
+	}
+	return &round{worker: w, number: number, result: result, uuids: uuids{fixed: fixedUUIDs(), made: map[string]string{}}, last: last}
+}
+
+func (rd *round) work(ctx context.Context) error {
+	if err := rd.sides.reset(ctx); err != nil {
 		return err
 	}
-	g := newGenerator(w.sides.ironic.Series, w.run.Seed, w.round)
-	g.wide = w.run.Wide
-	w.uuids = uuids{fixed: fixedUUIDs(), made: map[string]string{}}
-	w.last = map[string]collection{}
-	for _, path := range w.collections() {
-		w.last[path] = collection{}
-	}
+	g := newGenerator(rd.sides.ironic.Series, rd.run.Seed, rd.number)
+	g.wide = rd.run.Wide
 	for _, r := range g.setup() {
-		if err := w.exchange(ctx, r); err != nil {
+		if err := rd.exchange(ctx, r); err != nil {
 			return err
 		}
 	}
 	for range roundLength {
-		if w.over() || w.broken {
+		if rd.over() || rd.broken {
 			return nil
 		}
-		g.states, g.made = w.states(), w.made()
+		g.states, g.made = rd.states(), rd.made()
 		r := g.next()
-		if w.run.Paths != nil && !w.run.Paths.MatchString(r.Pattern) {
+		if rd.run.Paths != nil && !rd.run.Paths.MatchString(r.Pattern) {
 			continue
 		}
-		if err := w.exchange(ctx, r); err != nil {
+		if err := rd.exchange(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -141,9 +146,9 @@ func (w *worker) collections() []string {
 const nodesPath = "/v1/nodes"
 
 // states returns the provision states of Ironic's nodes, by UUID.
-func (w *worker) states() map[string]string {
+func (rd *round) states() map[string]string {
 	found := map[string]string{}
-	for id, node := range w.last[nodesPath].ironic {
+	for id, node := range rd.last[nodesPath].ironic {
 		found[id], _ = node["provision_state"].(string)
 	}
 	return found
@@ -151,12 +156,12 @@ func (w *worker) states() map[string]string {
 
 // made returns the UUIDs that Ironic has chosen for the objects that exist, except nodes, by kind and in the order of
 // their creation.
-func (w *worker) made() map[letter][]string {
+func (rd *round) made() map[letter][]string {
 	found := map[letter][]string{}
 	for _, k := range kinds[1:] {
-		objects := w.last[k.path].ironic
+		objects := rd.last[k.path].ironic
 		for id := range objects {
-			if w.uuids.made[id] != "" {
+			if rd.uuids.made[id] != "" {
 				found[k.letter] = append(found[k.letter], id)
 			}
 		}
@@ -169,28 +174,28 @@ func (w *worker) made() map[letter][]string {
 
 // exchange sends one request and compares the answers, and the records at rest if the
 // request writes.
-func (w *worker) exchange(ctx context.Context, r Request) error {
-	ironic, ironstate, err := w.sides.both(ctx, r, w.uuids.translate(r))
+func (rd *round) exchange(ctx context.Context, r Request) error {
+	ironic, ironstate, err := rd.sides.both(ctx, r, rd.uuids.translate(r))
 	if err != nil {
 		return err
 	}
-	w.number++
-	w.sent.Add(1)
-	w.result.Requests++
-	e := Example{Seed: w.run.Seed, Round: w.round, Number: w.number, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
-	names := r.classes(w.uuids.compareAnswers(ironic, ironstate))
-	w.log(e, ironic.Header, ironstate.Header, names)
+	rd.requests++
+	rd.sent.Add(1)
+	rd.result.Requests++
+	e := Example{Seed: rd.run.Seed, Round: rd.number, Number: rd.requests, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
+	names := r.classes(rd.uuids.compareAnswers(ironic, ironstate))
+	rd.log(e, ironic.Header, ironstate.Header, names)
 	refused := ironic.Status >= http.StatusBadRequest && ironstate.Status >= http.StatusBadRequest
 	differently := ironic.Status != ironstate.Status || refused && len(names) > 0
 	var paths []string
 	if r.writes {
-		paths = w.touched(r, refused, differently)
+		paths = rd.touched(r, refused, differently)
 		if differently {
 			paths = append(paths, nodesPath) // again, as the removal of an object of one side changes its node
 		}
 	}
 	for _, path := range paths {
-		d, err := w.compareCollection(ctx, path)
+		d, err := rd.compareCollection(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -199,7 +204,7 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 			e.Ironic, e.Ironstate = e.Ironic+"\n      "+d.ironic, e.Ironstate+"\n      "+d.ironstate
 		}
 	}
-	w.result.add(w.run.Examples, names, e)
+	rd.result.add(rd.run.Examples, names, e)
 	return nil
 }
 
@@ -219,17 +224,17 @@ func (w *worker) log(e Example, ironic, ironstate http.Header, names []string) {
 // the nodes, and now and then all. A refused request may have changed the node that it has
 // locked: one for a node, or one that only one side has locked, since the two sides have answered it
 // differently.
-func (w *worker) touched(r Request, refused, differently bool) []string {
+func (rd *round) touched(r Request, refused, differently bool) []string {
 	switch {
-	case w.number%25 == 0:
-		return w.collections()
+	case rd.requests%25 == 0:
+		return rd.collections()
 	case refused && !differently && !strings.HasPrefix(r.Pattern, nodesPath):
 		return nil
 	case refused:
 		return []string{nodesPath}
 	}
 	paths := []string{nodesPath}
-	for _, path := range w.collections()[1:] {
+	for _, path := range rd.collections()[1:] {
 		if strings.HasPrefix(r.Pattern, path) || strings.Contains(r.Pattern, "allocation") && path == "/v1/allocations" {
 			paths = append(paths, path)
 		}
@@ -244,22 +249,22 @@ type differences struct {
 }
 
 // compareCollection compares the records of a collection at rest, and brings the ones that differ into step.
-func (w *worker) compareCollection(ctx context.Context, path string) (d differences, err error) {
-	now, err := w.sides.rest(ctx, path)
+func (rd *round) compareCollection(ctx context.Context, path string) (d differences, err error) {
+	now, err := rd.sides.rest(ctx, path)
 	if err != nil {
 		return d, err
 	}
-	texts, differing := w.uuids.compareRecords(w.last[path], now)
+	texts, differing := rd.uuids.compareRecords(rd.last[path], now)
 	if !now.ironic.atRest() || !now.ironstate.atRest() {
 		texts = append(texts, fmt.Sprintf("not at rest: %v -> %v", !now.ironic.atRest(), !now.ironstate.atRest()))
-		w.broken = true
+		rd.broken = true
 	}
-	w.last[path] = now
+	rd.last[path] = now
 	d.texts = texts
 	if len(differing) > 0 {
 		first := differing[0]
-		d.ironic, d.ironstate = shownRecord(now.ironic[first]), shownRecord(w.uuids.counterpart(now.ironstate, first))
-		err = w.resync(ctx, path, differing)
+		d.ironic, d.ironstate = shownRecord(now.ironic[first]), shownRecord(rd.uuids.counterpart(now.ironstate, first))
+		err = rd.resync(ctx, path, differing)
 	}
 	return d, err
 }
