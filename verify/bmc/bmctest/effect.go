@@ -19,14 +19,35 @@ import (
 // Effect is the effect of a Fault. It comes from one of the functions that return an Effect, or from Effects. Handle
 // and Change make new effects. The zero value does nothing. Any number of faults and BMCs may share an Effect.
 type Effect struct {
-	name   string
-	port   portState       // other than portTLS: the effect is on the port
-	handle func(*exchange) // if port is portTLS: handles the request
-
+	name  string
 	fails string // see Fails
 
-	on     func(*call) bool   // if not nil: the requests that have the effect
-	refuse func(*call) *reply // if not nil: the answer to a request, nil to one that does not have the effect
+	// One of four functions sets the following fields: onPort the port, onRequest handle, onSome also on, and refusal also
+	// refuse. The zero values stand for no effect.
+
+	port   portState
+	handle func(*exchange)
+	on     func(*call) bool   // the requests that have the effect; nil for all
+	refuse func(*call) *reply // the answer that handle sends, nil to a request that does not have the effect
+}
+
+// onPort makes an effect on the port, which is not in portTLS then.
+func onPort(name string, port portState) Effect { return Effect{name: name, port: port} }
+
+// onRequest makes an effect on each request.
+func onRequest(name string, handle func(*exchange)) Effect { return Effect{name: name, handle: handle} }
+
+// onSome limits an effect of onRequest to some requests.
+func onSome(e Effect, on func(*call) bool) Effect {
+	e.on = on
+	return e
+}
+
+// refusal makes an effect of a function that returns the answer to a request, nil to one that it does not refuse.
+func refusal(name string, refuse func(*call) *reply) Effect {
+	e := onRequest(name, func(x *exchange) { x.send(refuse(x.call)) })
+	e.refuse = refuse
+	return e
 }
 
 // spares reports whether the effect ignores a request.
@@ -85,13 +106,13 @@ func failing(why string, effects ...Effect) []Effect {
 func (e Effect) Fails() string { return e.fails }
 
 // Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port reserved.
-func Refuse() Effect { return Effect{name: "Refuse()", port: portRefused} }
+func Refuse() Effect { return onPort("Refuse()", portRefused) }
 
 // Silent accepts connections and never sends anything: no TLS handshake ends. It affects the port, like Refuse.
-func Silent() Effect { return Effect{name: "Silent()", port: portSilent} }
+func Silent() Effect { return onPort("Silent()", portSilent) }
 
 // PlainHTTP serves HTTP without TLS. It affects the port, like Refuse.
-func PlainHTTP() Effect { return Effect{name: "PlainHTTP()", port: portPlain} }
+func PlainHTTP() Effect { return onPort("PlainHTTP()", portPlain) }
 
 // HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until
 // the client disconnects or the BMC is closed.
@@ -232,7 +253,7 @@ func WithoutProperty(names ...string) Effect {
 // With a nil handler the BMC answers.
 func Handle(name string, handler http.HandlerFunc) Effect {
 	if handler == nil {
-		return Effect{name: name}
+		return onRequest(name, nil)
 	}
 	return onRequest(name, func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
@@ -252,8 +273,6 @@ func Change(name string, change func(header http.Header, body []byte) []byte) Ef
 		x.send(p)
 	})
 }
-
-func onRequest(name string, handle func(*exchange)) Effect { return Effect{name: name, handle: handle} }
 
 // answering answers every request alike.
 func answering(name string, answer func() *reply) Effect {

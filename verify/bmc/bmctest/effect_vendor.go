@@ -131,7 +131,7 @@ func Ejecting() Effect {
 //
 // Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func Meanwhile(power string, status int) Effect {
-	e := onRequest(fmt.Sprintf("Meanwhile(%q, %d)", power, status), func(x *exchange) {
+	change := onRequest(fmt.Sprintf("Meanwhile(%q, %d)", power, status), func(x *exchange) {
 		system := strings.TrimSuffix(cleanPath(x.call.URL.Path), "/"+resetPath)
 		_ = x.bmc.SetPower(path.Base(system), power) // without such a system there is no machine
 		if status == 0 {
@@ -140,8 +140,7 @@ func Meanwhile(power string, status int) Effect {
 		}
 		x.send(problem(status, "Base.1.18.ActionNotSupported", "The machine is not in the state for it."))
 	})
-	e.on = func(c *call) bool { return isAction(c, resetAction) }
-	return e
+	return onSome(change, func(c *call) bool { return isAction(c, resetAction) })
 }
 
 // RefuseActionIfMatch refuses an action with If-Match, with 412, whatever its ETag.
@@ -227,11 +226,9 @@ func EmptyInserted() Effect {
 
 // ofSlots changes the slots of virtual media that are read.
 func ofSlots(name string, change func(object)) Effect {
-	e := changeObject(name, change)
-	e.on = func(c *call) bool {
+	return onSome(changeObject(name, change), func(c *call) bool {
 		return isRead(c.Method) && path.Base(path.Dir(cleanPath(c.URL.Path))) == path.Base(mediaBelow)
-	}
-	return e
+	})
 }
 
 // Names of actions.
@@ -240,13 +237,6 @@ const (
 	ejectMedia  = "VirtualMedia.EjectMedia"
 	resetAction = "ComputerSystem.Reset"
 )
-
-// refusal makes an effect of a function that returns the answer to a request, nil to one that it does not refuse.
-func refusal(name string, refuse func(*call) *reply) Effect {
-	e := onRequest(name, func(x *exchange) { x.send(refuse(x.call)) })
-	e.refuse = refuse
-	return e
-}
 
 func isAction(c *call, name string) bool {
 	return c.Method == http.MethodPost && strings.HasSuffix(cleanPath(c.URL.Path), "/Actions/"+name)
