@@ -4,8 +4,10 @@ package masked
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 )
 
 // Log returns a handler that masks the passwords of URLs in the messages and attributes of a log, and passes the
@@ -41,12 +43,26 @@ func attribute(a slog.Attr) slog.Attr {
 	case slog.KindString:
 		a.Value = slog.StringValue(Text(v.String()))
 	case slog.KindAny:
-		text := fmt.Sprintf("%+v", v.Any())
-		if shown := Text(text); shown != text {
-			a.Value = slog.StringValue(shown)
+		for _, text := range []string{fmt.Sprintf("%+v", v.Any()), encoded(v.Any())} {
+			if shown := Text(text); shown != text {
+				a.Value = slog.StringValue(shown)
+				break
+			}
 		}
 	}
 	return a
+}
+
+// encoded returns a value as a log in JSON has it, also what is behind pointers; "" if it cannot be encoded.
+func encoded(value any) (text string) {
+	defer func() { _ = recover() }() // of the value's own method, whose panic the log reports
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if _, isError := value.(error); !isError { // which has its text there
+		_ = e.Encode(value)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func attributes(all []slog.Attr) []slog.Attr {

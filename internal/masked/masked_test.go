@@ -128,6 +128,40 @@ func TestALogHasNoPasswordsOfURLs(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the level is the other handler's")
 }
 
+func TestTheLogMasksWhatAValueHasInJSON(t *testing.T) {
+	secret, shown := "http://u:hunter2@h", "http://u:******@h"
+	type image struct{ Source *string }
+	for name, value := range map[string]any{
+		"behind pointers": map[string]*image{"a": {&secret}}, "in a method's text": marshaled(secret),
+	} {
+		var out strings.Builder
+		slog.New(masked.Log(slog.NewJSONHandler(&out, nil))).Info("", "value", value)
+		require.Contains(t, out.String(), shown, name)
+		require.NotContains(t, out.String(), "hunter2", name)
+	}
+	var out strings.Builder
+	log := slog.New(masked.Log(slog.NewJSONHandler(&out, nil)))
+	log.Info("", "plain", map[string]*image{"<a>": {&shown}}, "error", &failing{}, "panic", panicking{}, "cycle", func() {})
+	require.Contains(t, out.String(), `"plain":{"<a>":{"Source":"http://u:******@h"}},"error":"it failed","panic":"!PANIC: broken"`)
+}
+
+// marshaled has a text in JSON alone.
+type marshaled string
+
+func (m marshaled) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"url": string(m)})
+}
+
+func (marshaled) Format(to fmt.State, _ rune) { fmt.Fprint(to, "no text") }
+
+type failing struct{}
+
+func (*failing) Error() string { return "it failed" }
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("broken") }
+
 type late struct{}
 
 func (late) LogValue() slog.Value { return slog.StringValue("http://u:hunter2@h") }
