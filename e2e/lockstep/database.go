@@ -14,6 +14,10 @@ import (
 //go:embed python/database.py
 var databaseProgram string
 
+// longestReservation is the time, in seconds, after which a reservation is taken for one that Ironic has lost. It is
+// much longer than a busy machine needs.
+const longestReservation = "300"
+
 // database is Ironic's own database. Writes to it bypass Ironic.
 type database struct {
 	*python

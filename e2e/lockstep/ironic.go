@@ -77,7 +77,7 @@ func (i *Ironic) create(ctx context.Context) error {
 	if output, err := schema.CombinedOutput(); err != nil {
 		return fmt.Errorf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
 	}
-	python, err := startPython(i.Installation, databaseProgram, i.path(databaseFile))
+	python, err := startPython(i.Installation, databaseProgram, i.path(databaseFile), longestReservation)
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,34 @@ func TestAPythonThatFailsIsAnError(t *testing.T) {
 	require.Error(t, p.close())
 }
 
+// A write that waits for the end of a reservation must not delay Ironic's write that ends it.
+func TestAWriteThatWaitsForAReservationDoesNotLockTheDatabase(t *testing.T) {
+	needs.Programs(t, "ironic")
+	path := filepath.Join(t.TempDir(), databaseFile)
+	locked, err := startPython(Installation{}, `
+import sqlite3, sys
+input()
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.executescript("""
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE nodes (uuid, reservation, extra);
+    INSERT INTO nodes VALUES ('1', 'another', '');
+    BEGIN IMMEDIATE;
+""")
+print("{}", flush=True)
+sys.stdin.read()
+`, path)
+	require.NoError(t, err)
+	defer func() { _ = locked.close() }()
+	require.NoError(t, locked.ask("", &struct{}{}))
+	python, err := startPython(Installation{}, databaseProgram, path, "0")
+	require.NoError(t, err)
+	d := database{python}
+	defer func() { require.NoError(t, d.close()) }()
+	require.ErrorContains(t, try.Catch(func() { d.write("1", columns{"extra": "x"}) }), "another has reserved node 1 for 0 s")
+	require.ErrorContains(t, try.Catch(func() { d.write("2", columns{"extra": "x"}) }), "there is no node 2")
+}
+
 func TestTheDatabaseRefusesUnknownNodesAndColumns(t *testing.T) {
 	i := start(t, Options{})
 	require.Error(t, try.Catch(func() { i.database.read("no such node") }))

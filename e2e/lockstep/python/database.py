@@ -2,7 +2,9 @@
 
 Each line of input is {"uuid": ..., "set": {column: value}}. Without "set" the
 row is only read. A write waits until the node has no reservation but SOMEBODY's,
-for at most TIMEOUT seconds. The answer is the row after the write, or {"error": ...}.
+for at most TIMEOUT seconds. Meanwhile it only reads: an update that changes no row
+would lock the database, too, against Ironic's write that ends the reservation. The
+answer is the row after the write, or {"error": ...}.
 {"wipe": true} removes all rows but those of the conductors, and {"dead": NAME}
 adds a conductor that has died; both are answered {}.
 """
@@ -12,7 +14,7 @@ import sqlite3
 import sys
 import time
 
-TIMEOUT = 30
+TIMEOUT = float(sys.argv[2])
 SOMEBODY = "somebody"  # holds the reservations that a write has set
 
 database = sqlite3.connect(sys.argv[1], timeout=TIMEOUT, isolation_level=None)
@@ -26,9 +28,15 @@ def write(uuid, columns):
     statement = (f"UPDATE nodes SET {assignments} "
                  "WHERE uuid = ? AND coalesce(reservation, ?) = ?")
     deadline = time.monotonic() + TIMEOUT
-    while not database.execute(statement, [*columns.values(), uuid, SOMEBODY, SOMEBODY]).rowcount:
+    while True:
+        rows = database.execute("SELECT reservation FROM nodes WHERE uuid = ?", [uuid]).fetchall()
+        if not rows:
+            raise LookupError(f"there is no node {uuid}")
+        holder = rows[0]["reservation"] or SOMEBODY
+        if holder == SOMEBODY and database.execute(statement, [*columns.values(), uuid, SOMEBODY, SOMEBODY]).rowcount:
+            return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"node {uuid} is missing, or reserved for {TIMEOUT} s")
+            raise TimeoutError(f"{holder} has reserved node {uuid} for {TIMEOUT:g} s")
         time.sleep(0.002)
 
 
