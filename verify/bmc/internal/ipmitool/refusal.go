@@ -25,7 +25,8 @@ type reason struct {
 // repeated, since BMCs lock accounts.
 //
 // Source: src/plugins/lanplus/lanplus.c, lib/ipmi_strings.c and lib/ipmi_chassis.c of ipmitool 1.8.19;
-// IPMITOOL_RETRYABLE_FAILURES in ironic/drivers/modules/ipmitool.py.
+// IPMITOOL_RETRYABLE_FAILURES in ironic/drivers/modules/ipmitool.py; issue 1812 of github.com/openbmc/openbmc, which
+// refuses a privilege after a RAKP message 1 without an answer.
 var reasons = []reason{
 	{text: "insufficient resources", kind: verify.Unreachable, again: true}, // for one more session
 	{text: "RAKP 2 message indicates an error : invalid session ID", kind: verify.Unreachable, again: true},
@@ -40,8 +41,9 @@ var reasons = []reason{
 	{text: "Out of space", kind: verify.Unreachable, again: true},
 	{text: "Timeout", kind: verify.Unreachable, again: true, done: true},
 	{text: "RAKP 4 message", kind: verify.Protocol},
-	{text: "Set Session Privilege Level to ADMINISTRATOR failed: ", kind: verify.Protocol}, // and not that there is no answer
-	{text: "Unable to establish", kind: verify.Unreachable, again: true, mute: true},       // after any failure to open a session
+	{text: "no response from RAKP 1 message", kind: verify.Unreachable, again: true, mute: true}, // whatever follows
+	{text: "Set Session Privilege Level to ADMINISTRATOR failed: ", kind: verify.Protocol},       // and not that there is no answer
+	{text: "Unable to establish", kind: verify.Unreachable, again: true, mute: true},             // after any failure to open a session
 	{text: "Unable to get Chassis Power Status", kind: verify.Unreachable, again: true, mute: true},
 	{text: "Unable to set Chassis Power Control", kind: verify.Unreachable, done: true, mute: true},
 }

@@ -37,6 +37,7 @@ func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 	open := func(text string) string { return text + "\n" + noSession }
 	const none = "Set Session Privilege Level to ADMINISTRATOR failed" // ipmitool's text after a handshake without an answer
 	const inOpen, inRAKP2 = "Error in open session response message : ", "RAKP 2 message indicates an error : "
+	const lowPrivilege = none + ": Insufficient privilege level"
 	for name, test := range map[string]struct {
 		text  string
 		kind  verify.Kind
@@ -46,6 +47,7 @@ func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 		"none at RAKP 2":              {open(inRAKP2 + "insufficient resources for session"), verify.Unreachable, true},
 		"a session that is gone":      {open(inRAKP2 + "invalid session ID"), verify.Unreachable, true},
 		"no answer to RAKP 1":         {open("> Error: no response from RAKP 1 message\n" + none), verify.Unreachable, true},
+		"no privilege without RAKP 2": {open("> Error: no response from RAKP 1 message\n" + lowPrivilege), verify.Unreachable, true},
 		"no answer to RAKP 3":         {open("> Error: no response from RAKP 3 message\n" + none), verify.Unreachable, true},
 		"no answer to open session":   {open(none), verify.Unreachable, true},
 		"no answer to a command":      {"Unable to get Chassis Power Status", verify.Unreachable, true},
