@@ -164,16 +164,27 @@ func TestASlotForDVDsAloneTakesACD(t *testing.T) {
 	require.Empty(t, server.Media("1"))
 }
 
-// Some iDRACs 10 boot from their first slot only.
+// Some iDRACs 10 boot from their slot 1 only, and list their slot 2 before it.
 func TestTheFirstOfTwoSlotsIsUsed(t *testing.T) {
-	d, server := profileDriver(t, bmctest.Profile{
-		SystemSlots: []bmctest.Slot{{ID: "1", MediaTypes: []string{"CD", "DVD"}}, {ID: "2", MediaTypes: []string{"CD", "DVD"}}},
-	})
-	for range 2 {
-		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
-		require.Equal(t, image, server.Media("1"))
-		require.Empty(t, server.Media("2"))
-		require.NoError(t, d.EjectMedia(t.Context(), "node"))
+	for _, test := range []struct {
+		listed []string
+		want   string
+	}{
+		{[]string{"1", "2"}, "1"}, {[]string{"2", "1"}, "1"}, {[]string{"10", "9"}, "9"}, {[]string{"CD2", "CD1"}, "CD2"},
+		{[]string{"CD", "2", "1"}, "1"},
+	} {
+		var slots []bmctest.Slot
+		for _, id := range test.listed {
+			slots = append(slots, bmctest.Slot{ID: id, MediaTypes: []string{"CD", "DVD"}})
+		}
+		d, server := profileDriver(t, bmctest.Profile{SystemSlots: slots})
+		for range 2 {
+			require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+			for _, id := range test.listed {
+				require.Equal(t, id == test.want, server.Media(id) == image, "%v: %s", test.listed, id)
+			}
+			require.NoError(t, d.EjectMedia(t.Context(), "node"))
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -53,6 +55,14 @@ func inserted(o redfish.Object) bool {
 	}
 	image := o.Text("Image")
 	return image != "" && !strings.EqualFold(image, "none")
+}
+
+// number returns the number that is the slot's name, and a higher one than all if the name is none.
+func (s *slot) number() int {
+	if n, err := strconv.Atoi(redfish.ResourceID(s.answer.Request.Path)); err == nil {
+		return n
+	}
+	return math.MaxInt
 }
 
 // slotWords are the words in the name of a slot that tell the type of its media.
@@ -162,9 +172,11 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
 // The error is about those that cannot be read. If the system has slots, its managers need none. A link to slots that
-// the BMC does not have is an error unless others can be read, since an image may be in a slot all the same.
+// the BMC does not have is an error unless others can be read, since an image may be in a slot all the same. Slots of a
+// collection that have numbers are in their order: an iDRAC 10 boots from its slot 1 alone, and may list slot 2 first.
 //
-// Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
+// Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py; for the order,
+// _get_acceptable_media_id in drac/boot.py beside it, and issue 324 of github.com/dell/iDRAC-Redfish-Scripting.
 func (r *reader) slots() (slots []slot, err error) {
 	listed, among, links, absent := true, "", 0, []error(nil)
 	add := func(m *schemas.VirtualMedia, found resource) {
@@ -176,10 +188,11 @@ func (r *reader) slots() (slots []slot, err error) {
 		}
 	}
 	read := func(link string) {
-		if before := len(r.absent); link != "" {
+		if before, first := len(r.absent), len(slots); link != "" {
 			links++
 			among = link
 			readMembers(r, link, add)
+			slices.SortStableFunc(slots[first:], func(a, b slot) int { return cmp.Compare(a.number(), b.number()) })
 			absent = append(absent, r.absent[before:]...)
 		}
 	}
