@@ -96,18 +96,23 @@ func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 func TestAnIDRAC9BootsVirtualMediaSinceItsVersion6(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
 	for _, test := range []struct {
-		vendor, version string
-		refused         bool
+		vendor, version, model string
+		refused                bool
 	}{
-		{"Dell Inc.", "5.10.50.00", true}, {"Dell Inc.", "3.36.36.36", true}, {"Dell Inc.", "6.00.00.00", false},
-		{"Dell Inc.", "7.20.10.05", false}, {"Dell Inc.", "1.20.25.00", false}, {"Dell Inc.", "", false},
-		{"HPE", "3.11", false}, {"Dellmann", "5.10.50.00", false}, {"", "5.10.50.00", false},
+		{"Dell Inc.", "5.10.50.00", "", true}, {"Dell Inc.", "3.36.36.36", "", true}, {"Dell Inc.", "6.00.00.00", "", false},
+		{"Dell Inc.", "7.20.10.05", "", false}, {"Dell Inc.", "1.20.25.00", "", false}, {"Dell Inc.", "", "", false},
+		{"HPE", "3.11", "", false}, {"Dellmann", "5.10.50.00", "", false}, {"", "5.10.50.00", "", false},
+		{"Dell Inc.", "2.86.86.86", "13G Monolithic", true}, {"Dell Inc.", "2.65.65.65", "12G Modular", true}, // iDRAC 8 and 7
+		{"Dell Inc.", "7.20.10.05", "16G Monolithic", false}, {"Dell Inc.", "2.10.10.10", "17G Monolithic", false},
+		{"Contoso", "2.86.86.86", "13G Monolithic", false},
 	} {
 		n := with("redfish", nil)
 		withMedia(states.Manageable, "custom-agent", map[string]any{"deploy_iso": image}, nil)(n)
 		n.Properties = map[string]any{"vendor": test.vendor}
 		if test.version != "" {
-			n.Firmware = []conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "2.1"}, {Component: "bmc", CurrentVersion: test.version}}
+			n.Firmware = []conductor.FirmwareComponent{
+				{Component: "bios", CurrentVersion: "2.1"}, {Component: "bmc", CurrentVersion: test.version, Model: test.model},
+			}
 		}
 		err := b.Validate(n)["boot"]
 		require.Equal(t, test.refused, err != nil, "%+v: %v", test, err)

@@ -22,15 +22,18 @@ func losesBootEntries(n *conductor.Node) bool {
 }
 
 // unsuitedBMCs lists BMCs that boot virtual media only by properties of their vendor's own: by a word of the vendor's
-// name and the first number of the firmware's version. Ironic refuses an iDRAC 10 too, which boots from its first slot.
+// name, and by the first number of the firmware's version or the first word of the BMC's model, since the versions of an
+// iDRAC 10 begin with 1 again. Ironic refuses an iDRAC 10 too, which boots from its first slot.
 //
-// Source: _validate_vendor in ironic/drivers/modules/redfish/boot.py.
+// Source: _validate_vendor in ironic/drivers/modules/redfish/boot.py; for the models, _get_idrac_version_from_model in
+// drac/boot.py beside it, and issue 693 of github.com/dell/dellemc-openmanage-ansible-modules.
 var unsuitedBMCs = []struct {
-	vendor string
-	majors []string
-	reason string
+	vendor         string
+	majors, models []string
+	reason         string
 }{
-	{"Dell", []string{"3", "4", "5"}, "an iDRAC 9 needs 6.00.00.00 or later"},
+	{"Dell", []string{"3", "4", "5"}, nil, "an iDRAC 9 needs 6.00.00.00 or later"},
+	{"Dell", nil, []string{"12G", "13G"}, "an iDRAC 7 or 8 boots a CD in its drive instead"},
 }
 
 // checkMediaBMC returns an error for a node whose BMC is one of unsuitedBMCs.
@@ -42,8 +45,9 @@ func checkMediaBMC(n *conductor.Node) error {
 	}
 	version := n.Firmware[i].CurrentVersion
 	major, _, _ := strings.Cut(version, ".")
+	model, _, _ := strings.Cut(n.Firmware[i].Model, " ")
 	for _, u := range unsuitedBMCs {
-		if slices.Contains(strings.Fields(vendor), u.vendor) && slices.Contains(u.majors, major) {
+		if slices.Contains(strings.Fields(vendor), u.vendor) && (slices.Contains(u.majors, major) || slices.Contains(u.models, model)) {
 			return invalidf("The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: %s",
 				n.UUID, vendor, version, u.reason)
 		}
