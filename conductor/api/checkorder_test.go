@@ -69,7 +69,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Epoxy, "GET", "chassis/" + absentUUID + "/b/detail", "latest", "", 400, "Expected an integer for limit: b"},
 		{states.Epoxy, "GET", "portgroups/x/52:54:00:00:00:01/c/detail", "latest", "", 400, "Expected UUID for marker: c"},
 		{states.Epoxy, "GET", "nodes/" + absentUUID + "/" + absentUUID + "/yes/x/detail", "latest", "", 400,
-			"Invalid maintenance: Unrecognized value 'x', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"},
+			"Invalid maintenance: Unrecognized value 'x', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', " +
+				"'true', 'y', 'yes'"},
 		{states.Epoxy, "GET", "nodes/" + absentUUID + "/" + absentUUID + "/1/0/no/available/" + absentUUID + "/x/detail", "latest", "", 400,
 			"Expected an integer for limit: x"},
 		{states.Epoxy, "GET", "nodes/" + absentUUID + "/" + absentUUID + "/yes/detail", "latest", "", 404, "Resource could not be found."},

@@ -22,8 +22,8 @@ func losesBootEntries(n *conductor.Node) bool {
 }
 
 // unsuitedBMCs lists BMCs that boot virtual media only by properties of their vendor's own: by a word of the vendor's
-// name, and by the first number of the firmware's version or the first word of the BMC's model, since the versions of an
-// iDRAC 10 begin with 1 again. Ironic refuses an iDRAC 10 too, which boots from its first slot.
+// name, and by the first number of the firmware's version or the first word of the BMC's model, since the versions of
+// an iDRAC 10 begin with 1 again. Ironic refuses an iDRAC 10 too, which boots from its first slot.
 //
 // Source: _validate_vendor in ironic/drivers/modules/redfish/boot.py; for the models, _get_idrac_version_from_model in
 // drac/boot.py beside it, and issue 693 of github.com/dell/dellemc-openmanage-ansible-modules.

@@ -181,8 +181,8 @@ var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify
 // for one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
 //
 // use also reports whether the BMC has refused a kept session, which may have ended. What a BMC forbids right after a
-// log-in, the user may not do: the session is kept, and for the time Idle the same refusal is no sign that it has ended,
-// so that a caller who asks again and again does not log in each time.
+// log-in, the user may not do: the session is kept, and for the time Idle the same refusal is no sign that it has
+// ended, so that a caller who asks again and again does not log in each time.
 func (s *sessions) use(
 	ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error,
 ) (ended bool, err error) {

@@ -55,8 +55,8 @@ func TestASessionThatIsRefusedIsClosed(t *testing.T) {
 	}
 }
 
-// A caller that waits for BIOS settings reads them again and again. Another call, which the BMC forbids as well, may have
-// found a session that has ended.
+// A caller that waits for BIOS settings reads them again and again. Another call, which the BMC forbids as well, may
+// have found a session that has ended.
 func TestACallThatTheBMCForbidsLogsInOnce(t *testing.T) {
 	forbids := bmctest.Fault{On: systemPath + "/Bios", Do: bmctest.Status(http.StatusForbidden)}
 	for name, before := range map[string]int{"the first call": 0, "with a kept session": 1} {

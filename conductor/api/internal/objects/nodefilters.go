@@ -96,7 +96,8 @@ var nodeFilters = []filter{
 	}},
 }
 
-// nodeDetailFilters are the parameters of GET /v1/nodes/detail behind the first filters, in the order of Ironic's handler.
+// nodeDetailFilters are the parameters of GET /v1/nodes/detail behind the first filters, in the order of Ironic's
+// handler.
 //
 // Source: detail in ironic/api/controllers/v1/node.py.
 var nodeDetailFilters = slices.Concat([]string{"associated", "maintenance", "retired", "provision_state"}, detailPage, []string{
