@@ -161,6 +161,7 @@ func powerOffAgent(ctx context.Context, t Task) error {
 	}
 	if n.ForcesReboot || n.DisablePowerOff {
 		if err := client.Sync(ctx); err != nil {
+			//lint:ignore ST1005 the text is Ironic's, in agent.py
 			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
 		}
 		return endWithoutAgent(ctx, t)
