@@ -131,11 +131,10 @@ func (r *reader) note(err error) {
 }
 
 // over returns why no other resource can be read, nil if one can: a request was lost, or the BMC refuses the
-// credentials. It may refuse them at one resource alone: over reads the system again to tell, and notes that it
-// cannot be read.
+// credentials, and not at one resource alone, which over notes.
 func (r *reader) over() error {
-	if r.refused == nil && r.client.Lost() == nil && r.client.Refused() {
-		_, _, r.refused = r.client.Reread(r.ctx, r.answer.Request.Path)
+	if r.refused == nil && r.client.Lost() == nil {
+		r.refused = r.client.Recheck(r.ctx)
 		r.note(r.refused)
 	}
 	return cmp.Or(r.client.Lost(), r.refused)

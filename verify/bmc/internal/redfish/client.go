@@ -126,20 +126,24 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 	return o, a, err
 }
 
-// Reread is [Client.Get] for a resource that the BMC has let the client read before it refused the credentials at
-// another one. With HTTP Basic authentication a password that was changed meanwhile is sent once more.
-func (c *Client) Reread(ctx context.Context, path string) (Object, *Answer, error) {
+// Recheck tells, after the BMC has refused the credentials, whether it has refused them at one resource alone: it reads
+// the system again, which was read before, and returns why it cannot. With HTTP Basic authentication a password that was
+// changed meanwhile is sent once more.
+func (c *Client) Recheck(ctx context.Context) error {
+	if !c.refused {
+		return nil
+	}
 	c.forgive()
-	return c.Get(ctx, path)
+	_, _, err := c.Get(ctx, c.system)
+	return err
 }
 
-// Optional reads a resource that the caller can do without. Its only error is one after which no request should follow:
-// there was no answer, or the BMC has refused the password. A session that has ended is refused at the next request,
-// too.
+// Optional reads a resource that the caller can do without, after the system. Its only error is one after which no
+// request should follow: there was no answer, or the system cannot be read any more, see [Client.Recheck].
 func (c *Client) Optional(ctx context.Context, path string) (Object, *Answer, error) {
 	o, a, err := c.Get(ctx, path)
-	if a != nil && (c.HasSession() || !c.refused) {
-		err = nil
+	if a != nil {
+		err = c.Recheck(ctx)
 	}
 	return o, a, err
 }

@@ -368,7 +368,7 @@ func TestAResourceThatTheCallerCanDoWithoutMayBeUnreadable(t *testing.T) {
 		"nothing answers": {func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, false},
 	} {
 		c := start(t, test.answer).client()
-		c.basic = true
+		c.basic, c.system = true, "/a"
 		o, a, err := c.Optional(t.Context(), "/a")
 		require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
 		require.Equal(t, name == "nothing answers", a == nil, name)
@@ -376,23 +376,38 @@ func TestAResourceThatTheCallerCanDoWithoutMayBeUnreadable(t *testing.T) {
 	}
 }
 
-func TestASessionMayBeRefusedAtOneResource(t *testing.T) {
-	s := start(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/a" {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
+func TestCredentialsMayBeRefusedAtOneResource(t *testing.T) {
+	for _, basic := range []bool{false, true} {
+		everywhere := false
+		s := start(t, func(w http.ResponseWriter, r *http.Request) {
+			if everywhere || r.URL.Path == "/a" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			object(w, "{}")
+		})
+		c := s.client()
+		c.system = "/system"
+		if c.basic = basic; !basic {
+			c.session = &session{token: secret.New("token")}
 		}
-		object(w, "{}")
-	})
-	c := s.client()
-	c.session = &session{token: secret.New("token")}
-	for range 2 {
-		_, _, err := c.Optional(t.Context(), "/a")
+		_, _, err := c.Get(t.Context(), c.system)
 		require.NoError(t, err)
+		_, _, err = c.Get(t.Context(), "/a")
+		require.Error(t, err)
 		require.True(t, c.Refused())
-		_, _, err = c.Get(t.Context(), "/b")
+		require.NoError(t, c.Recheck(t.Context()))
+		require.NoError(t, c.Recheck(t.Context()))
+		require.Len(t, s.seen(), 3)
+
+		_, _, err = c.Optional(t.Context(), "/a")
 		require.NoError(t, err)
 		require.False(t, c.Refused())
+		everywhere = true
+		_, _, err = c.Optional(t.Context(), "/a")
+		require.ErrorContains(t, err, "/system")
+		require.Equal(t, verify.Credentials, kindOf(t, err))
+		require.True(t, c.Refused())
 	}
 }
 
