@@ -110,14 +110,11 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
 	slots = slices.DeleteFunc(slots, func(s slot) bool { return !s.takesAny(device) })
-	var kept error
+	var kept []error
 	for i, s := range slots {
 		if i == 0 || s.among != slots[i-1].among { // the first one of a system or manager
-			for _, other := range slots[i:] {
-				if other.Inserted && other.among == s.among && r.client.Lost() == nil {
-					kept = errors.Join(kept, r.ejectSlot(&other))
-				}
-			}
+			same := func(other slot) bool { return other.among == s.among }
+			kept = append(kept, r.eject(slots[i:], same)...)
 		}
 		if r.client.Lost() != nil {
 			break
@@ -128,14 +125,10 @@ func (r *reader) insert(device, image string) error {
 		}
 		failed = errors.Join(failed, err)
 	}
-	failed = errors.Join(failed, kept)
-	if lost := r.client.Lost(); lost != nil {
-		return failure.New(failure.KindOf(lost), failed)
-	}
-	if failed == nil {
+	if failed = errors.Join(failed, errors.Join(kept...)); failed == nil {
 		failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)
 	}
-	return failed
+	return r.orLost(failed)
 }
 
 // ErrKept is the error about an image that a BMC keeps in its slot: it has refused to eject the image, or has no way to
@@ -154,20 +147,26 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	return d.withSystem(ctx, call{id: id, op: op, long: true}, func(r *reader) error {
 		slots, failed := r.slots()
 		only := failed == nil // whether nothing but ejections has failed
-		for _, s := range slots {
-			if s.Inserted && s.takesAny(devices...) && r.client.Lost() == nil {
-				err := r.ejectSlot(&s)
-				failed, only = errors.Join(failed, err), only && (err == nil || isKept(err))
-			}
+		for _, err := range r.eject(slots, func(s slot) bool { return s.takesAny(devices...) }) {
+			failed, only = errors.Join(failed, err), only && isKept(err)
 		}
-		if lost := r.client.Lost(); lost != nil {
-			return failure.New(failure.KindOf(lost), failed)
-		}
-		if failed != nil && only {
+		if failed != nil && only && r.client.Lost() == nil {
 			return &failure.Error{Kind: failure.KindOf(failed), Text: failed.Error(), Cause: ErrKept}
 		}
-		return failed
+		return r.orLost(failed)
 	})
+}
+
+// eject ejects the images in some slots, until a request is lost. It returns why it cannot.
+func (r *reader) eject(slots []slot, chosen func(slot) bool) (failures []error) {
+	for _, s := range slots {
+		if s.Inserted && chosen(s) && r.client.Lost() == nil {
+			if err := r.ejectSlot(&s); err != nil {
+				failures = append(failures, err)
+			}
+		}
+	}
+	return failures
 }
 
 // isKept reports whether the error of an ejection is a refusal of the BMC, and not of the password, or that there is no

@@ -56,6 +56,18 @@ func (r *redfishConnection) expires() bool { return r.client.HasSession() }
 // ended reports whether no request should follow: the BMC has stopped answering or refuses the credentials.
 func (r *redfishConnection) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
 
+// orLost returns a failure, with the kind and the cause of the request that was lost, if one was: that it may have been
+// carried out decides, and not what has failed before.
+func (r *redfishConnection) orLost(failed error) error {
+	lost := r.client.Lost()
+	if lost == nil || failed == nil {
+		return failed
+	}
+	unknown := failure.Of(lost)
+	unknown.Text = failed.Error()
+	return unknown
+}
+
 func (r *redfishConnection) temporary() bool { return r.client.NoFreeSession() }
 
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
