@@ -4,6 +4,7 @@ package hardware_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,11 +19,12 @@ import (
 )
 
 // changePassword changes the password of a BMC, which ends its sessions, with the first request to a path that ends in
-// the last of some texts, after requests to paths that end in the ones before. It counts the log-ins after that.
+// the last of some texts, after requests to paths that end in the ones before. It counts the log-ins after that. A wait
+// that would not end finds the password accepted again, in the end.
 func changePassword(server *bmctest.Redfish, after ...string) (logins *atomic.Int32) {
 	var met atomic.Int32
 	logins = new(atomic.Int32)
-	server.AddFault(bmctest.Fault{If: func(r *http.Request) bool {
+	server.AddFault(bmctest.Fault{Times: 50, If: func(r *http.Request) bool {
 		changed := int(met.Load()) == len(after)
 		if !changed && strings.HasSuffix(r.URL.Path, after[met.Load()]) {
 			met.Add(1)
@@ -49,6 +51,28 @@ func TestAWaitForBIOSSettingsEndsWithRefusedCredentials(t *testing.T) {
 	require.Equal(t, states.CleanFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "credentials refused")
 	require.LessOrEqual(t, logins.Load(), int32(1))
+}
+
+func TestAWaitForTheBootOfAMachineEndsWithRefusedCredentials(t *testing.T) {
+	settings := map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": 30}}}
+	for step, args := range map[string]map[string]any{"apply_configuration": settings, "factory_reset": nil} {
+		t.Run(step, func(t *testing.T) {
+			server := startRedfish(t)
+			logins := changePassword(server, append([]string{"ComputerSystem.Reset"}, slices.Repeat([]string{systemPath}, 10)...)...)
+			server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, If: func(*http.Request) bool { return logins.Load() == 0 },
+				Do: bmctest.Property("BootProgress", map[string]any{"LastState": "SetupEntered"})})
+			s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
+			s.redfish.AwaitBIOS(time.Hour, time.Millisecond)
+			n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			request := s.word("clean")
+			request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: step, Args: args}}
+			require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+			n = s.settle(n)
+			require.Equal(t, states.CleanFail, n.ProvisionState)
+			require.Contains(t, n.LastError, "credentials refused")
+			require.EqualValues(t, 1, logins.Load())
+		})
+	}
 }
 
 func TestAWaitForAnImageInItsSlotEndsWithRefusedCredentials(t *testing.T) {
