@@ -3,7 +3,6 @@
 package hardware
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,12 +53,12 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 			return failure
 		}
 	}
-	inventory, plugins, unread, err := b.inventory(ctx, t, found)
+	inventory, plugins, incomplete, err := b.inventory(ctx, t, found, incomplete)
 	if err != nil {
 		return err
 	}
-	if unread := errors.Join(incomplete, unread); unread != nil {
-		plugins["incomplete"] = unread.Error()
+	if incomplete != nil {
+		plugins["incomplete"] = incomplete.Error()
 	}
 	var macs []string
 	for _, i := range found.Interfaces {
@@ -73,7 +72,10 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 		}
 		n.Properties = properties(n.Properties)
 	})
-	return cmp.Or(err, failure)
+	if err != nil {
+		return errors.Join(err, incomplete) // which may be why
+	}
+	return failure
 }
 
 // devicesSince is the first series with the PCI devices and the LLDP data of a Redfish inspection.
@@ -87,8 +89,8 @@ const devicesSince = states.Gazpacho
 const controllersSince = states.Gazpacho
 
 // inventory returns an inventory as it is stored, with the PCI devices; the plugin data, which have the LLDP data; and
-// why some of these could not be read.
-func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory) (
+// why some of these could not be read, with the reason why the inventory itself is incomplete.
+func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory, incomplete error) (
 	inventory, plugins map[string]any, unread, err error,
 ) {
 	stored := struct {
@@ -101,19 +103,27 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 	var data struct {
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}
-	if t.Series() >= devicesSince {
+	if t.Series() >= devicesSince && !refusedAtLogin(incomplete) {
 		stored.PCIDevices, unread = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).PCIDevices)
-		// A refused password is not sent again. A BMC may also refuse a session at one device.
-		if len(stored.PCIDevices) > 0 || !verify.LoginRefused(unread) {
+		if !refusedAtLogin(unread) && (len(stored.PCIDevices) > 0 || !verify.LoginRefused(unread)) {
 			data.LLDP, err = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).Neighbors)
 			unread = errors.Join(unread, err)
 		}
 	}
+	unread = errors.Join(incomplete, unread)
 	inventory, err = asMap(stored)
 	if err == nil {
 		plugins, err = asMap(data)
 	}
 	return inventory, plugins, unread, errors.Join(err, ctx.Err())
+}
+
+// refusedAtLogin reports whether the BMC has refused the password at a log-in: the next call would send it again. A BMC
+// may also refuse a session, or a password without a session, at one resource alone, after which the next call is
+// answered.
+func refusedAtLogin(err error) bool {
+	var failed *verify.Error
+	return verify.LoginRefused(err) && errors.As(err, &failed) && failed.Op == "log in"
 }
 
 // inspectedProperties returns the properties of a node after an inspection: memory_mb, text before

@@ -145,16 +145,40 @@ func TestAWaitForAnImageInItsSlotGoesOnAfterAReadThatIsForbidden(t *testing.T) {
 }
 
 func TestAnInspectionSendsARefusedPasswordOnce(t *testing.T) {
+	for after, want := range map[string]states.State{
+		"/Processors": states.InspectFail, "/PCIeDevices/HBA": states.Manageable, "/PCIeDevices/HBA/PCIeFunctions/0": states.Manageable,
+	} {
+		t.Run(after, func(t *testing.T) {
+			server := startRedfish(t)
+			s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
+			n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			s.setPower(n, states.PowerOff) // by a session that is kept
+			logins := changePassword(server, after)
+			n = s.request(n, "inspect")
+			require.EqualValues(t, 1, logins.Load())
+			require.Equal(t, want, n.ProvisionState, n.LastError)
+			if want == states.InspectFail {
+				require.Contains(t, n.LastError, "credentials refused")
+				return
+			}
+			o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+			require.NoError(t, err)
+			require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "credentials refused")
+		})
+	}
+}
+
+// The password may be refused only by the call after the one whose session has ended.
+func TestAnInspectionWithoutNetworkInterfacesTellsWhatCouldNotBeRead(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{}, inSeries(states.Gazpacho))
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
-	logins := changePassword(server, "/PCIeDevices/HBA")
+	logins := changePassword(server, "/Processors")
 	n = s.request(n, "inspect")
-	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
-	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
-	require.NoError(t, err)
-	require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "credentials refused")
 	require.EqualValues(t, 1, logins.Load())
+	require.Equal(t, states.InspectFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "no valid network interfaces")
+	require.Contains(t, n.LastError, "credentials refused")
 }
 
 func TestAnInspectionReadsOnAfterADeviceAtWhichASessionIsRefused(t *testing.T) {
