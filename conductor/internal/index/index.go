@@ -274,14 +274,6 @@ func (x *Index[R]) Wait(ctx context.Context) error {
 	}
 }
 
-// List waits until the index has all records of the store, and returns them.
-func (x *Index[R]) List(ctx context.Context) ([]R, error) {
-	if err := x.Wait(ctx); err != nil {
-		return nil, err
-	}
-	return x.All(), nil
-}
-
 // All returns the current records without waiting.
 func (x *Index[R]) All() []R {
 	x.mu.RLock()
@@ -304,7 +296,7 @@ func (x *Index[R]) Count(ctx context.Context, in states.Set) (int, error) {
 	return count, nil
 }
 
-// ListOf is List for the records that belong to a node.
+// ListOf waits until the index has all records of the store, and returns the records that belong to a node.
 func (x *Index[R]) ListOf(ctx context.Context, node string) ([]R, error) {
 	if err := x.Wait(ctx); err != nil {
 		return nil, err
