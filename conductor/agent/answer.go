@@ -8,10 +8,12 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/jsonsize"
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // The bounds of an answer that is within its bound in bytes.
@@ -80,7 +82,8 @@ func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Tim
 }
 
 // last returns the last commands of an answer: at most maxCommands, whose texts have at most maxResult bytes together.
-// Only the very last one has its result.
+// Only the very last one has its result. The token of the client is masked, since an error may become the last error of
+// the node, and a result a part of its record.
 func (c *Client) last(commands []Command) ([]Command, error) {
 	first, size := len(commands), 0
 	for ; first > max(0, len(commands)-maxCommands); first-- {
@@ -88,6 +91,8 @@ func (c *Client) last(commands []Command) ([]Command, error) {
 		if first < len(commands) {
 			command.Result = nil
 		}
+		command.Error, command.Result = withoutToken(c, command.Error), withoutToken(c, command.Result)
+		command.Status = withoutToken(c, command.Status)
 		size += len(command.ID) + len(command.Name) + len(command.Status) + len(command.Error) + len(command.Result)
 		if size > maxResult {
 			break
@@ -97,6 +102,18 @@ func (c *Client) last(commands []Command) ([]Command, error) {
 		return nil, c.invalidAnswer("The agent on node %s reports a command with more than %d bytes.", c.config.Node, maxResult)
 	}
 	return slices.Clone(commands[first:]), nil
+}
+
+// minToken is the length of the shortest token that an agent accepts.
+const minToken = 32
+
+// withoutToken returns a text of the agent, or JSON, in which the token is masked.
+func withoutToken[T ~string | ~[]byte](c *Client, text T) T {
+	token := c.config.Token.Reveal()
+	if len(token) < minToken || !strings.Contains(string(text), token) {
+		return text
+	}
+	return T(strings.ReplaceAll(string(text), token, masked.Secret))
 }
 
 // shortener reads JSON and cuts its texts after maxText bytes, between two characters or escapes.

@@ -15,7 +15,7 @@
 // [Client] sends the commands, and [Judge] decides what they mean for the step that a node waits for. The agent is not
 // trusted: the size, the depth and the number of values of its answers are bounded, and so is the time that it may
 // take. Texts of the agent in errors are cut off at 2048 bytes and contain no control characters. The token is in no
-// error.
+// error, and masked in the commands that the agent reports.
 //
 // An agent with a certificate of its own sends it in its heartbeats. The client then accepts that certificate, and no
 // other authority.

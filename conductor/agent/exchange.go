@@ -127,9 +127,11 @@ func (c *Client) post(ctx context.Context, method string, body []byte, wait bool
 		if err := json.Unmarshal(body, &command); err != nil {
 			return c.undecodable(status, err)
 		}
-		if _, err := c.last([]Command{command}); err != nil {
+		checked, err := c.last([]Command{command})
+		if err != nil {
 			return err
 		}
+		command = checked[0]
 		return c.typeError(command)
 	})
 	if err != nil {

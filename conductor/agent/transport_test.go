@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -69,6 +70,30 @@ func TestNoErrorHasTheToken(t *testing.T) {
 			}
 		}
 		require.Error(t, noSteps, name)
+	}
+}
+
+func TestNoVerdictAndNoResultHasTheToken(t *testing.T) {
+	for _, answer := range []string{
+		`{"command_name": "execute_clean_step", "command_status": "FAILED", "command_error": {"details": "at %[1]s and %[1]s"}}`,
+		`{"command_name": "execute_clean_step", "command_status": "%s"}`,
+		`{"command_name": "execute_clean_step", "command_status": "SUCCEEDED", "command_result": {"clean_result": "%s"}}`,
+	} {
+		command := fmt.Sprintf(answer, token)
+		_, c := listen(t, always(http.StatusOK, `{"commands": [`+command+`]}`))
+		listed, err := c.Commands(t.Context())
+		require.NoError(t, err)
+		_, c = listen(t, always(http.StatusOK, command))
+		executed, err := execute(t.Context(), c)
+		require.NoError(t, err)
+		for _, command := range append(listed, executed) {
+			text, err := json.Marshal(command)
+			require.NoError(t, err)
+			require.NotContains(t, string(text), token)
+			require.Contains(t, string(text), "******")
+			_, reason := agent.Judge(agent.Clean, node, agent.Current{Sent: true}, []agent.Command{command})
+			require.NotContains(t, reason, token)
+		}
 	}
 }
 
