@@ -28,7 +28,10 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) 
 }
 
 // interfaces reads the Ethernet interfaces or, if there are none, the ports of the network adapters: Lenovo's BMCs know
-// some adapters' addresses at their ports alone. Ports that cannot be read are no error.
+// some adapters' addresses at their ports alone, perhaps in a property of Lenovo's. Ports that cannot be read are no
+// error.
+//
+// Source: issue 176 of github.com/dsx-ai-factory/nv-redfish, for the property.
 func (r *reader) interfaces() []Interface {
 	all, before := []Interface{}, len(r.errs)
 	add := func(address string, i Interface, state string) {
@@ -52,8 +55,13 @@ func (r *reader) interfaces() []Interface {
 		return all
 	}
 	r.adapters(func(a *schemas.NetworkAdapter, adapter resource) {
-		readMembers(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
-			for _, address := range p.Ethernet.AssociatedMACAddresses {
+		readMembers(r, adapter.link("Ports"), func(p *schemas.Port, port resource) {
+			addresses := p.Ethernet.AssociatedMACAddresses
+			if len(addresses) == 0 {
+				address, _ := port.at("Oem", "Lenovo", "PhysicalPortMacAddress").(string)
+				addresses = []string{address}
+			}
+			for _, address := range addresses {
 				add(address, Interface{Name: a.ID + "/" + p.ID}, string(p.Status.State))
 			}
 		})

@@ -89,3 +89,31 @@ func TestTheAddressesOfPortsAreReadIfThereAreNoInterfaces(t *testing.T) {
 	_, err = d.MACAddresses(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Protocol, "interfaces that cannot be read are not none")
 }
+
+func TestAnAddressOfAPortMayBeInLenovosProperties(t *testing.T) {
+	const nic, ports = adaptersPath + "/NIC.1", adaptersPath + "/NIC.1/Ports"
+	oem := func(value any) map[string]any {
+		return map[string]any{"Id": "1", "Oem": map[string]any{"Lenovo": map[string]any{"PhysicalPortMacAddress": value}}}
+	}
+	both, empty, none := oem("52:54:00:aa:bb:21"), oem("52:54:00:aa:bb:21"), []string(nil)
+	both["Ethernet"] = map[string]any{"AssociatedMACAddresses": []string{"52:54:00:aa:bb:22"}}
+	empty["Ethernet"] = map[string]any{"AssociatedMACAddresses": []string{}}
+	for name, test := range map[string]struct {
+		port map[string]any
+		want []string
+	}{
+		"alone":           {oem("52:54:00:AA:BB:21"), []string{"52:54:00:aa:bb:21"}},
+		"an empty list":   {empty, []string{"52:54:00:aa:bb:21"}},
+		"Redfish's first": {both, []string{"52:54:00:aa:bb:22"}},
+		"another type":    {oem(7), none}, "null": {oem(nil), none},
+		"of another maker": {map[string]any{"Id": "1", "Oem": map[string]any{"Contoso": "52:54:00:aa:bb:21"}}, none},
+	} {
+		d, _ := vendorDriver(t, append(withAdapters(t, linkTo(nic)),
+			bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Property("Members", []any{})},
+			serving(t, nic, map[string]any{"Id": "NIC.1", "Ports": linkTo(ports)}),
+			serving(t, ports, map[string]any{"Members": []any{linkTo(ports + "/1")}}), serving(t, ports+"/1", test.port))...)
+		got, err := d.MACAddresses(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Equal(t, test.want, got, name)
+	}
+}
