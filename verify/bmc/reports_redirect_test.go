@@ -15,7 +15,7 @@ import (
 )
 
 func TestARedirectThatKeepsTheMethodIsFollowedWithinTheBMC(t *testing.T) {
-	for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		for _, whole := range []bool{false, true} {
 			server := startRedfish(t)
 			location := "*/"
@@ -44,6 +44,7 @@ func TestNoOtherRedirectOfALogInIsFollowed(t *testing.T) {
 	const sessions = "/redfish/v1/SessionService/Sessions"
 	for name, redirect := range map[string]bmctest.Effect{
 		"without its body": bmctest.Redirect(http.StatusFound, "*/"),
+		"moved elsewhere":  bmctest.Redirect(http.StatusMovedPermanently, "/redfish/v1/Sessions"),
 		"as a GET":         bmctest.Redirect(http.StatusSeeOther, "*/"),
 		"to another host":  bmctest.Redirect(http.StatusTemporaryRedirect, "https://other.invalid*/"),
 		"to plain HTTP":    bmctest.Redirect(http.StatusPermanentRedirect, "http://127.0.0.1*/"),

@@ -42,8 +42,11 @@ type Request struct {
 func (r Request) String() string { return r.Method + " " + r.Path }
 
 // send sends a request and follows redirects within the BMC: any of a GET, and of another request those that keep its
-// method and body (RFC 9110, sections 15.4.8 and 15.4.9), to another path. The answer is nil if there is none, and has
-// the status and the header if only reading its body failed.
+// method and body (RFC 9110, sections 15.4.8 and 15.4.9), to another path, and a permanent one (section 15.4.2) that only
+// appends a slash. The answer is nil if there is none, and has the status and the header if only reading its body
+// failed.
+//
+// Source: pull request 187 of github.com/bb-Ricardo/check_redfish, for the slash.
 func (e *exchanger) send(ctx context.Context, r Request) (*Answer, error) {
 	var a *Answer
 	for range maxRedirects + 1 {
@@ -54,11 +57,12 @@ func (e *exchanger) send(ctx context.Context, r Request) (*Answer, error) {
 		if err != nil || a.Status/100 != 3 {
 			return a, e.about(r, err)
 		}
-		kept := a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+		path, err := e.Follow(r.Path, a.Header.Get("Location"))
+		kept := a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect ||
+			a.Status == http.StatusMovedPermanently && path == r.Path+"/"
 		if r.Method != http.MethodGet && !kept {
 			return nil, e.about(r, failure.Protocolf("the BMC redirects a request that is no GET"))
 		}
-		path, err := e.Follow(r.Path, a.Header.Get("Location"))
 		if err == nil && r.Method != http.MethodGet && path == r.Path {
 			err = failure.Protocolf("the BMC redirects the request to its own path")
 		}
