@@ -293,8 +293,8 @@ func (p *powerSyncFlags) check() error {
 }
 
 // config returns the configuration of the power sync, in which 0 retries stands for the default and a negative number
-// for none. A read of the power state may take as long as a call of a BMC, but by default a minute, also by IPMI: so long
-// Ironic repeats a command, and the read ends in time with the reason of the last attempt.
+// for none. A read of the power state may take as long as a call of a BMC, but by default a minute, also by IPMI: so
+// long Ironic repeats a command, and the read ends in time with the reason of the last attempt.
 func (p *powerSyncFlags) config(bmcTimeout time.Duration) powersync.Config {
 	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
 	if bmcTimeout > time.Minute {

@@ -127,8 +127,8 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Recheck tells, after the BMC has refused the credentials, whether it has refused them at one resource alone: it reads
-// the system again, which was read before, and returns why it cannot. With HTTP Basic authentication a password that was
-// changed meanwhile is sent once more.
+// the system again, which was read before, and returns why it cannot. With HTTP Basic authentication a password that
+// was changed meanwhile is sent once more.
 func (c *Client) Recheck(ctx context.Context) error {
 	if !c.refused {
 		return nil

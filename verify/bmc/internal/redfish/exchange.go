@@ -42,8 +42,8 @@ type Request struct {
 func (r Request) String() string { return r.Method + " " + r.Path }
 
 // send sends a request and follows redirects within the BMC: any of a GET, and of another request those that keep its
-// method and body (RFC 9110, sections 15.4.8 and 15.4.9), to another path, and a permanent one (section 15.4.2) that only
-// appends a slash. The answer is nil if there is none, and has the status and the header if only reading its body
+// method and body (RFC 9110, sections 15.4.8 and 15.4.9), to another path, and a permanent one (section 15.4.2) that
+// only appends a slash. The answer is nil if there is none, and has the status and the header if only reading its body
 // failed.
 //
 // Source: pull request 187 of github.com/bb-Ricardo/check_redfish, for the slash.
