@@ -4,10 +4,12 @@ package hardware
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,10 +168,27 @@ func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]a
 	missing := maps.Clone(wanted)
 	maps.DeleteFunc(missing, func(name string, value any) bool {
 		return slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
-			return s.Name == name && (s.AttributeType == "Password" || strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value)))
+			return s.Name == name && (s.AttributeType == "Password" || hasValue(s, value))
 		})
 	})
 	return missing
+}
+
+// hasValue reports whether a setting has a value, which may be its text: [bmc.Driver.SetBIOS] takes "1" for true, as
+// clients read it from the node's record, and "030" for 30.
+func hasValue(s bmc.BIOSSetting, value any) bool {
+	shown, text := fmt.Sprint(s.Value), fmt.Sprint(value)
+	switch s.Value.(type) {
+	case bool:
+		if is, err := strconv.ParseBool(strings.ToLower(text)); err == nil {
+			text = fmt.Sprint(is)
+		}
+	case json.Number:
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil {
+			text = fmt.Sprint(number)
+		}
+	}
+	return strings.EqualFold(shown, text)
 }
 
 // pending returns the wanted values that the machine has, while the BMC still applies them: an iDRAC refuses further

@@ -120,11 +120,16 @@ func TestBIOSSettingsAreSetOnceTheBMCAppliesThemNoMore(t *testing.T) {
 func TestBIOSSettingsThatAreInForceRebootNothing(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{})
+	s.redfish.AwaitBIOS(time.Millisecond, time.Millisecond)
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
-	for i, test := range []struct{ value, resets int }{{30, 1}, {30, 1}, {40, 2}, {40, 2}, {30, 3}} {
+	for i, test := range []struct {
+		value  int
+		quiet  any // false
+		resets int
+	}{{30, false, 1}, {30, "0", 1}, {40, "0", 2}, {40, false, 2}, {30, "f", 3}} {
 		request := s.word("clean")
 		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "apply_configuration", Args: map[string]any{
-			"settings": []any{map[string]any{"name": "BootTimeout", "value": test.value}, map[string]any{"name": "QuietBoot", "value": false}},
+			"settings": []any{map[string]any{"name": "BootTimeout", "value": test.value}, map[string]any{"name": "QuietBoot", "value": test.quiet}},
 		}}}
 		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
 		n = s.settle(n)

@@ -21,6 +21,7 @@ func TestABIOSSettingIsMissingUntilItHasItsValue(t *testing.T) {
 	reported := []bmc.BIOSSetting{
 		{Name: "BootTimeout", Value: 30}, {Name: "QuietBoot", Value: true}, {Name: "Mode", Value: "Fast"},
 		{Name: "AdminPassword", AttributeType: "Password", Value: ""}, {Name: "Unknown"},
+		{Name: "Count", Value: json.Number("30")}, {Name: "Text", Value: "30"},
 	}
 	for _, test := range []struct{ wanted, want map[string]any }{
 		{map[string]any{}, map[string]any{}},
@@ -31,6 +32,11 @@ func TestABIOSSettingIsMissingUntilItHasItsValue(t *testing.T) {
 		{map[string]any{"Timeout": 30}, map[string]any{"Timeout": 30}},
 		{map[string]any{"Unknown": "30"}, map[string]any{"Unknown": "30"}},
 		{map[string]any{"Unknown": nil}, map[string]any{}},
+		{map[string]any{"QuietBoot": "1", "Count": "030"}, map[string]any{}},
+		{map[string]any{"QuietBoot": json.Number("1"), "Count": "+30"}, map[string]any{}},
+		{map[string]any{"QuietBoot": "0", "Count": "031"}, map[string]any{"QuietBoot": "0", "Count": "031"}},
+		{map[string]any{"QuietBoot": "on", "Count": "many"}, map[string]any{"QuietBoot": "on", "Count": "many"}},
+		{map[string]any{"Text": "030"}, map[string]any{"Text": "030"}},
 	} {
 		require.Equal(t, test.want, missingBIOS(test.wanted, reported))
 	}
