@@ -251,3 +251,35 @@ func TestShardsOfNoNameAreNotNodesWithoutShard(t *testing.T) {
 	require.JSONEq(t, `{"shards": [{"name": "b", "count": 2}, {"name": "None", "count": 1}, {"name": "", "count": 1}]}`,
 		s.do("GET", "/v1/shards", "1.82", "").body)
 }
+
+// The body is an argument that further segments and the query may name, and its keys hide parameters of the query. The
+// answers are those of Ironic 39.0.0.
+func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, c := range []struct {
+		method, path, body, fault string
+	}{
+		{"POST", "n/vifs?id=x", `{"id": "a"}`, ""},
+		{"POST", "n/vifs?vif=x", `{"id": "a"}`, ""},
+		{"POST", "n/vifs?foo=x", `{"id": "a"}`, "Unexpected arguments: foo"},
+		{"POST", "n/vifs?a=b", `[1]`, "Unexpected arguments: a"},
+		{"POST", "n/vifs/a/b?id=x", `{"id": "a"}`, "Schema error for vif: 'a' is not of type 'object'"},
+		{"PUT", "n/states/raid?logical_disks=1", `{"logical_disks": [{"size_gb": 1, "raid_level": "1"}]}`, ""},
+		{"PUT", "n/states/raid?target_raid_config=1", `{}`, ""},
+		{"PUT", "states/raid?node_ident=n", `{}`, ""},
+		{"PUT", "n/states/raid?x=1", `[1]`, "Unexpected arguments: x"},
+		{"PUT", "n/states/raid/a?x=1", `{"x": 1}`, "Expected types <class 'dict'> for target_raid_config: a"},
+		{"PUT", "a%20b/states/raid?x=1", `{}`, "Unexpected arguments: x"},
+		{"PUT", "a%20b/states/raid/x", `{}`, "Expected UUID or name for node_ident: a b"},
+	} {
+		got := s.do(c.method, "/v1/nodes/"+c.path, "latest", c.body)
+		if c.fault == "" {
+			got.must(http.StatusNoContent)
+			continue
+		}
+		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
+		require.Equal(t, http.StatusBadRequest, got.status, "%s %s %s", c.method, c.path, c.body)
+	}
+}

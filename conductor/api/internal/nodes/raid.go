@@ -14,7 +14,9 @@ import (
 )
 
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
-var setRAID = checks{raidDecodes, nodeExists, from(since.RAID, fault.NotAcceptable)}.then(func(q *request) (rest.Answer, error) {
+var setRAID = checks{
+	bodyDecodes, raidIsObject, nodeExists, from(since.RAID, fault.NotAcceptable),
+}.then(func(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.update(func(n *node) error {
 		if len(q.body) > 0 && !q.Describe(n.Driver).Has(n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})
@@ -24,15 +26,10 @@ var setRAID = checks{raidDecodes, nodeExists, from(since.RAID, fault.NotAcceptab
 	})
 })
 
-// raidDecodes reads the body, which must be an object.
-func raidDecodes(q *request) error {
-	body, err := q.Decode(rest.MaxBody)
-	if err != nil {
-		return err
-	}
-	var isObject bool
-	if q.body, isObject = body.(map[string]any); !isObject {
-		return fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(body))
+// raidIsObject refuses another body than an object.
+func raidIsObject(q *request) error {
+	if q.body == nil {
+		return fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(q.sent))
 	}
 	return nil
 }

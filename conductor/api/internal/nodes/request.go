@@ -19,7 +19,8 @@ type request struct {
 	*rest.Request
 	args  *rest.Args     // set by arguments
 	shown rest.FieldSet  // the fields to show, set by the checks of their names
-	body  map[string]any // set by the checks of a body
+	sent  any            // the body, set by bodyDecodes
+	body  map[string]any // the same if it is an object, otherwise nil
 	node  *node          // set by nodeExists
 
 	page    rest.Page     // set by pageValid
@@ -109,6 +110,15 @@ func from(first states.APIVersion, refusal error) func(*request) error {
 		}
 		return nil
 	}
+}
+
+// bodyDecodes reads the body. It refuses query parameters that the object in it does not have.
+func bodyDecodes(q *request) (err error) {
+	if q.sent, err = q.Decode(rest.MaxBody); err != nil {
+		return err
+	}
+	q.body, _ = q.sent.(map[string]any)
+	return q.CheckQuery(q.body)
 }
 
 // identValid refuses the second identifier in the path if it is neither a UUID nor a name.

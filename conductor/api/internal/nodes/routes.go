@@ -33,7 +33,7 @@ func Controller(s *rest.Service) *rest.Controller {
 				rest.Both:     {Serve: showStates, Idents: rest.NodeIdent},
 				"provision":   {Serve: provision, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "configdrive"}},
 				"power":       {Serve: setPower, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "timeout"}},
-				"raid":        {Serve: setRAID, Method: http.MethodPut, Idents: rest.NodeIdent, NoArgs: true},
+				"raid":        {Serve: setRAID, Method: http.MethodPut, Idents: rest.NodeIdent, NoArgs: true, Body: "target_raid_config"},
 				"boot_mode":   {Serve: setBootMode, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target"}},
 				"secure_boot": {Serve: setSecureBoot, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target"}},
 			},
@@ -81,7 +81,7 @@ func parts(s *rest.Service) map[string]rest.Part {
 	parts := map[string]rest.Part{
 		"vifs": {Since: since.VIFs, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: listVIFs, NoArgs: true},
-			"post":   {Serve: attachVIF, NoArgs: true},
+			"post":   {Serve: attachVIF, NoArgs: true, Body: "vif"},
 			"delete": {Serve: detachVIF, Idents: []string{"vif_id"}},
 		}}},
 		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{

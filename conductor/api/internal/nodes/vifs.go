@@ -3,8 +3,6 @@
 package nodes
 
 import (
-	"cmp"
-
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
@@ -19,7 +17,7 @@ var listVIFs = checks{arguments(), nodeExists}.then(func(*request) (rest.Answer,
 })
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
-var attachVIF = checks{vifValid, nodeExists, vifOnOnePort}.then(touchNode)
+var attachVIF = checks{bodyDecodes, vifValid, nodeExists, vifOnOnePort}.then(touchNode)
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
 var detachVIF = checks{identValid("vif_id"), nodeExists}.then(touchNode)
@@ -28,13 +26,11 @@ func touchNode(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.Conductor.TouchNode(q.Context(), q.node.UUID)
 }
 
-// vifValid reads the body. It refuses one that violates the schema, and an invalid identifier.
+// vifValid refuses a body that violates the schema, and an invalid identifier.
 func vifValid(q *request) error {
-	body, err := q.Decode(rest.MaxBody)
-	if err = cmp.Or(err, vifSchema.Validate("vif", body)); err != nil {
+	if err := vifSchema.Validate("vif", q.sent); err != nil {
 		return err
 	}
-	q.body = body.(map[string]any)
 	return rest.CheckIdent("id", q.body["id"].(string))
 }
 

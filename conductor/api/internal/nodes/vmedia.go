@@ -3,7 +3,6 @@
 package nodes
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,21 +25,14 @@ var (
 )
 
 // attachVmedia answers POST /v1/nodes/NODE/vmedia. A failure is the node's last error.
-var attachVmedia = checks{vmediaValid, imageURLSupported, nodeExists}.then(func(q *request) (rest.Answer, error) {
+var attachVmedia = checks{bodyDecodes, vmediaValid, imageURLSupported, nodeExists}.then(func(q *request) (rest.Answer, error) {
 	device, image := q.body["device_type"].(string), q.body["image_url"].(string)
 	source, _ := q.body["image_download_source"].(string)
 	return rest.NoContent, q.Conductor.Management(q.node.UUID).AttachVirtualMedia(q.Context(), device, image, source)
 })
 
-// vmediaValid reads the body. It refuses one that violates the schema.
-func vmediaValid(q *request) error {
-	body, err := q.Decode(rest.MaxBody)
-	if err != nil {
-		return err
-	}
-	q.body, _ = body.(map[string]any)
-	return cmp.Or(q.CheckQuery(q.body), vmediaSchema(q.Series).Validate("vmedia", body))
-}
+// vmediaValid refuses a body that violates the schema.
+func vmediaValid(q *request) error { return vmediaSchema(q.Series).Validate("vmedia", q.sent) }
 
 // imageURLSupported refuses an image whose URL has an unknown scheme.
 func imageURLSupported(q *request) error {

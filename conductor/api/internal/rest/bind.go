@@ -37,7 +37,7 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 	segments = slices.Concat(r.before, nonEmpty(segments))
 	var object map[string]any
 	switch {
-	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0:
+	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > len(a.Idents):
 		var body any
 		body, err = r.Decode(MaxBody)
 		object, _ = body.(map[string]any)
@@ -81,7 +81,7 @@ func distribute(a *Action, method string, segments []string, query url.Values, o
 			return b, fault.Invalid("Missing mandatory parameter: %s", name)
 		}
 	}
-	namesChecked := a.NoArgs || method == http.MethodDelete || method == http.MethodPatch
+	namesChecked := a.NoArgs && a.Body == "" || method == http.MethodDelete || method == http.MethodPatch
 	if b.identFault != nil && (namesChecked || a.Idents[0] != NodeIdent[0]) {
 		return b, b.identFault
 	}
@@ -138,7 +138,7 @@ func (b *bound) checkNames(method string, given int, object map[string]any) erro
 	a, names := b.action, b.action.names()
 	lacking := names[min(given, len(a.Idents)):]
 	switch {
-	case a.NoArgs && a.Body != "" && given == 0: // CheckQuery knows the names in the body
+	case a.NoArgs && a.Body != "" && given <= len(a.Idents): // CheckQuery knows the names in the body
 		return nil
 	case a.NoArgs && a.Body != "": // a segment replaces the sent body, whose keys still hide parameters of the query
 		return unexpected(b.query, slices.AppendSeq([]string{a.Body}, maps.Keys(object)))

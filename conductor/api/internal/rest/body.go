@@ -286,7 +286,7 @@ func (r *Request) object(limit Limit) (map[string]any, error) {
 // Ironic takes both as arguments of the same function.
 func (r *Request) CheckQuery(object map[string]any) error {
 	if r.bound.body != "" { // a segment, with which bind has checked the query
-		return nil
+		return r.bound.identFault
 	}
 	return r.QueryArgs(slices.Collect(maps.Keys(object))...).Err
 }
