@@ -19,8 +19,8 @@
 //
 // At the API's address a browser shows a live page of the state machine with the nodes in it.
 //
-// When it is ready it prints "listening on URL" on a separate line. After SIGTERM or an interrupt it
-// exits with status 0, once the work in flight is done or abandoned. It exits with status 1 after a
+// When it is ready it prints "listening on URL" on a separate line. After SIGTERM, SIGHUP or an interrupt
+// it exits with status 0, once the work in flight is done or abandoned. It exits with status 1 after a
 // failure, and with status 2 if its arguments are wrong.
 package main
 

@@ -23,7 +23,7 @@ import (
 )
 
 // The exit statuses. The status after a signal is 128 plus the signal's number, as in
-// shells: 130 after an interrupt, 143 after a termination.
+// shells: 129 after a hang-up, 130 after an interrupt, 143 after a termination.
 const (
 	Good = iota
 	Failed
@@ -43,11 +43,11 @@ func (usageError) Is(target error) bool { return target == ErrUsage }
 // Usagef returns an error that matches [ErrUsage].
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// A Func is a program. Its context ends with the first interrupt or termination, and
-// when a write to out fails; the program then cleans up and returns.
+// A Func is a program. Its context ends with the first interrupt, termination or
+// hang-up, and when a write to out fails; the program then cleans up and returns.
 type Func func(ctx context.Context, args []string, out, errOut io.Writer) error
 
-// Main runs a program and ends the process. A second signal ends the process at once.
+// Main runs a program and ends the process. A second signal other than a hang-up ends the process at once.
 func Main(name string, f Func) {
 	os.Exit(run(untilSignal(), name, os.Args[1:], os.Stdout, os.Stderr, f))
 }
@@ -73,16 +73,25 @@ func Ended(ctx context.Context, err error) error {
 	return err
 }
 
-// untilSignal returns a context that the first interrupt or termination ends, with a
-// signalError as the cause. A second signal kills the process. After the call a write to
-// a closed pipe returns an error and sends no SIGPIPE.
+// untilSignal returns a context that the first interrupt, termination or hang-up ends,
+// with a signalError as the cause. A second signal kills the process, except for a
+// hang-up: of a terminal that is closed the shell and the kernel each send one. nohup
+// has hang-ups ignored. After the call a write to a closed pipe returns an error and
+// sends no SIGPIPE.
 func untilSignal() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signals := make(chan os.Signal, 1)
+	signals, hangUps := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hangUps, syscall.SIGHUP)
+	}
 	ctx, end := context.WithCancelCause(context.Background())
 	go func() {
-		s := <-signals
+		var s os.Signal
+		select {
+		case s = <-signals:
+		case s = <-hangUps:
+		}
 		signal.Stop(signals)
 		end(signalError{s})
 	}()
