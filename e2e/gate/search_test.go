@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // search runs .ci/search for a part, see script.
@@ -19,6 +21,7 @@ func search(t *testing.T, part string, programs map[string]string) (output strin
 // script runs a copy of a script with programs that do nothing, but for the given ones, which are scripts, too.
 func script(t *testing.T, programs map[string]string, name string, args ...string) (output string, err error) {
 	t.Helper()
+	needs.Programs(t, "bash")
 	text, err := os.ReadFile(filepath.Join("../..", name))
 	require.NoError(t, err)
 	root := t.TempDir()
