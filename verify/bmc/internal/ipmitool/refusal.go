@@ -14,6 +14,7 @@ import (
 // reason is a text by which ipmitool says why a command has failed.
 type reason struct {
 	text  string
+	after string // another text that stands before it; empty for none
 	kind  verify.Kind
 	again bool // the BMC may accept the command after a while
 	done  bool // the command may have been carried out
@@ -41,9 +42,12 @@ var reasons = []reason{
 	{text: "Out of space", kind: verify.Unreachable, again: true},
 	{text: "Timeout", kind: verify.Unreachable, again: true, done: true},
 	{text: "RAKP 4 message", kind: verify.Protocol},
-	{text: "no response from RAKP 1 message", kind: verify.Unreachable, again: true, mute: true}, // whatever follows
-	{text: "Set Session Privilege Level to ADMINISTRATOR failed: ", kind: verify.Protocol},       // and not that there is no answer
-	{text: "Unable to establish", kind: verify.Unreachable, again: true, mute: true},             // after any failure to open a session
+	{
+		text: "Set Session Privilege Level to ADMINISTRATOR failed: ", after: "no response from RAKP 1 message",
+		kind: verify.Unreachable, again: true, mute: true,
+	},
+	{text: "Set Session Privilege Level to ADMINISTRATOR failed: ", kind: verify.Protocol}, // and not that there is no answer
+	{text: "Unable to establish", kind: verify.Unreachable, again: true, mute: true},       // after any failure to open a session
 	{text: "Unable to get Chassis Power Status", kind: verify.Unreachable, again: true, mute: true},
 	{text: "Unable to set Chassis Power Control", kind: verify.Unreachable, done: true, mute: true},
 }
@@ -82,7 +86,10 @@ func withoutProgress(output string) string {
 // BMC.
 func (t *Tool) diagnose(ctx context.Context, err error) error {
 	said := &failure.Error{Kind: failure.KindOf(err), Text: withoutProgress(err.Error())}
-	i := slices.IndexFunc(reasons, func(r reason) bool { return strings.Contains(said.Text, r.text) })
+	i := slices.IndexFunc(reasons, func(r reason) bool {
+		before, _, found := strings.Cut(said.Text, r.text)
+		return found && strings.Contains(before, r.after)
+	})
 	if i < 0 {
 		return said
 	}

@@ -134,9 +134,7 @@ func TestACommandThatMayHaveBeenCarriedOutIsRepeatedIfItDoesNoHarm(t *testing.T)
 	for word, want := range map[string]int{"on": 2, "off": 2, "soft": 2, "cycle": 1, "diag": 1} {
 		for text, busy := range map[string]bool{"failed: Timeout": false, "failed: Node busy": true} {
 			t.Run(word+" "+text, func(t *testing.T) {
-				dir, tool := failing(t, 0, "Set Chassis Power Control to "+word+" "+text), of(t, "3")
-				require.NoError(t, tool.Open(t.Context()))
-				require.NoError(t, os.WriteFile(filepath.Join(dir, "left"), []byte("1"), 0o600))
+				dir, tool := begun(t, "Set Chassis Power Control to "+word+" "+text)
 				want := want
 				if busy {
 					want = 2
@@ -148,5 +146,25 @@ func TestACommandThatMayHaveBeenCarriedOutIsRepeatedIfItDoesNoHarm(t *testing.T)
 				})
 			})
 		}
+	}
+}
+
+// begun is failing for a tool whose session is open: its next run fails.
+func begun(t *testing.T, text string) (dir string, tool *Tool) {
+	dir, tool = failing(t, 0, text), of(t, "3")
+	require.NoError(t, tool.Open(t.Context()))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "left"), []byte("1"), 0o600))
+	return dir, tool
+}
+
+// ipmitool begins a session anew by itself, says that RAKP 1 had no answer, and sends the command.
+func TestACommandWithoutAnAnswerIsNotRepeatedAfterASecondAttemptToOpenTheSession(t *testing.T) {
+	for _, word := range []string{"on", "off", "cycle", "diag"} {
+		dir, tool := begun(t, "> Error: no response from RAKP 1 message\nUnable to set Chassis Power Control to "+word)
+		synctest.Test(t, func(t *testing.T) {
+			_, err := tool.Run(t.Context(), "chassis", "power", word)
+			require.Equal(t, verify.Unreachable, verify.KindOf(toVerify(t, err)))
+			require.Len(t, runs(t, dir), 2, "the log-in and the command")
+		})
 	}
 }
