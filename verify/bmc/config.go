@@ -57,7 +57,8 @@ type Config struct {
 	// BasePath precedes /redfish/v1/ in the paths of a Redfish service behind a proxy, such as "/bmc/17"; usually empty.
 	BasePath string
 	// SystemName or SystemID selects one of several systems of a Redfish service: by
-	// the Name property, or by the last element of the resource's path.
+	// the Name property, or by the last element of the resource's path. Without them it is the only one that can be booted
+	// and reset; a system that cannot be read for the moment may be that one, so that the call fails.
 	SystemName, SystemID string
 
 	// CheckManagement makes a verification check the management interface as well: whether a system has a boot override.

@@ -3,7 +3,10 @@
 package redfish
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"net/http"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -44,8 +47,12 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 	var hosts []string
 	for _, member := range members {
 		system, a, err := c.Get(ctx, member)
-		if err != nil && (a == nil || c.refused) {
+		switch {
+		case err == nil:
+		case a == nil || c.refused:
 			return "", err
+		case !a.isNoHost():
+			return "", unread(member, err)
 		}
 		var boot struct {
 			Target *string `json:"BootSourceOverrideTarget"`
@@ -68,6 +75,20 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 	return "", failure.Unsupportedf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant: "+
 		"of %q, %d can be booted and reset",
 		len(members), ids, len(hosts))
+}
+
+// isNoHost reports whether a system that cannot be read is another one than the user's machine: it is not there, the user
+// may not read it, or it is a board without power. Any other may be the machine that is meant.
+func (a *Answer) isNoHost() bool {
+	return a.Status/100 == 4 || a.Status == http.StatusServiceUnavailable && bytes.Contains(a.Body, []byte(unpowered))
+}
+
+// unread returns the error of a system that may be the one that is meant, and cannot be read.
+func unread(member string, err error) error {
+	unread := failure.Of(err)
+	unread.Text = fmt.Sprintf("the BMC has several systems, neither SystemID nor SystemName says which is meant, and %q cannot be read: %s",
+		ResourceID(member), unread.Text)
+	return unread
 }
 
 // findByName reads systems until one has the name. It skips systems that cannot be

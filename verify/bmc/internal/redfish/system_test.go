@@ -5,6 +5,7 @@ package redfish
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"testing"
 
@@ -114,6 +115,46 @@ func TestTheSystemIsTheOneThatTheConfigSelects(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.want, got)
 		require.Empty(t, s.seen(), "it is found once")
+	}
+}
+
+// A machine that cannot be read for the moment must not leave its neighbour in its place.
+func TestASystemThatCannotBeReadMayBeTheOneThatIsMeant(t *testing.T) {
+	const both = `{"Boot": {"BootSourceOverrideTarget": "None"}, "Actions": {"#ComputerSystem.Reset": {"target": "/reset"}}}`
+	read := resources(map[string]string{"/s": `{"Members": [{"@odata.id": "/s/1"}, {"@odata.id": "/s/2"}]}`, "/s/2": both})
+	for _, test := range []struct {
+		status int
+		body   string
+		meant  bool // whether the system may be meant
+		kind   verify.Kind
+	}{
+		{403, "{}", false, 0},
+		{404, "{}", false, 0},
+		{503, `{"error": {"code": "Ami.1.0.HMCCommuicationFailed"}}`, false, 0}, // a board without power
+		{500, "{}", true, verify.Protocol},
+		{501, "{}", true, verify.Unsupported},
+		{503, "{}", true, verify.Unreachable},
+		{200, "[", true, verify.Protocol},
+	} {
+		s := start(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/s/1" {
+				read(w, r)
+				return
+			}
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.body)
+		})
+		c := s.client()
+		defer c.Close(t.Context())
+		c.systems = "/s"
+		path, err := c.System(t.Context())
+		if !test.meant {
+			require.NoError(t, err, "%+v", test)
+			require.Equal(t, "/s/2", path)
+			continue
+		}
+		require.Equal(t, test.kind, kindOf(t, err), "%+v: %v", test, err)
+		require.ErrorContains(t, err, `the BMC has several systems, neither SystemID nor SystemName says which is meant, and "1" cannot be read: `)
 	}
 }
 
