@@ -265,7 +265,7 @@ func (o *options) conductorConfig() conductor.Config {
 		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS, AgentAddress: o.agents.networks.Check,
 		FastTrack: o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout,
 		ResumeVerification: o.resumeVerify, ExpectedTimes: o.expected, CheckInterval: o.checkInterval, ShutdownTimeout: o.shutdownTimeout,
-		Power: o.powerSync.config(o.bmcs.timeout), SkipPowerSync: o.powerSync.interval == 0, SkipHealth: !o.powerSync.health,
+		Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0, SkipHealth: !o.powerSync.health,
 	}
 }
 
@@ -293,13 +293,9 @@ func (p *powerSyncFlags) check() error {
 }
 
 // config returns the configuration of the power sync, in which 0 retries stands for the default and a negative number
-// for none. A read of the power state may take as long as a call of a BMC, but by default a minute, also by IPMI: so
-// long Ironic repeats a command, and the read ends in time with the reason of the last attempt.
-func (p *powerSyncFlags) config(bmcTimeout time.Duration) powersync.Config {
+// for none.
+func (p *powerSyncFlags) config() powersync.Config {
 	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
-	if bmcTimeout > time.Minute {
-		c.Timeout = bmcTimeout
-	}
 	if p.retries == 0 {
 		c.MaxRetries = -1
 	}

@@ -110,10 +110,6 @@ func TestTheFlagsOfBMCsAreParsed(t *testing.T) {
 	o, err := parse([]string{"-bmc-verify-ca", authority, "-bmc-timeout", "2m", "-any-bios-setting"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, bmcFlags{true, false, authority, 2 * time.Minute}, o.bmcs)
-	require.Equal(t, 2*time.Minute, o.conductorConfig().Power.Timeout, "reading the power state is a call of a BMC, too")
-	o, err = parse([]string{"-bmc-timeout", "45s"}, io.Discard)
-	require.NoError(t, err)
-	require.Zero(t, o.conductorConfig().Power.Timeout, "a minute")
 	_, err = parse([]string{"-bmc-timeout", "-1s"}, io.Discard)
 	require.ErrorContains(t, err, "-bmc-timeout is -1s: want 0 or more")
 	for args, want := range map[string]string{

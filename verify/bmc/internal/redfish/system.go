@@ -77,8 +77,8 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 		len(members), ids, len(hosts))
 }
 
-// isNoHost reports whether a system that cannot be read is another one than the user's machine: it is not there, the user
-// may not read it, or it is a board without power. Any other may be the machine that is meant.
+// isNoHost reports whether a system that cannot be read is another one than the user's machine: it is not there, the
+// user may not read it, or it is a board without power. Any other may be the machine that is meant.
 func (a *Answer) isNoHost() bool {
 	return a.Status/100 == 4 || a.Status == http.StatusServiceUnavailable && bytes.Contains(a.Body, []byte(unpowered))
 }
