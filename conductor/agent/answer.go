@@ -82,8 +82,8 @@ func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Tim
 }
 
 // last returns the last commands of an answer: at most maxCommands, whose texts have at most maxResult bytes together.
-// Only the very last one has its result. The token of the client is masked, since an error may become the last error of
-// the node, and a result a part of its record.
+// Only the very last one has its result. The token of the client is masked in the status, the error and the result,
+// since an error may become the last error of the node, and a result a part of its record.
 func (c *Client) last(commands []Command) ([]Command, error) {
 	first, size := len(commands), 0
 	for ; first > max(0, len(commands)-maxCommands); first-- {

@@ -59,7 +59,8 @@ func encoded(value any) (text string) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if _, isError := value.(error); !isError { // which has its text there
+	_, isError := value.(error)
+	if _, encodes := value.(json.Marshaler); encodes || !isError { // any other error has its text there
 		_ = e.Encode(value)
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -133,6 +133,7 @@ func TestTheLogMasksWhatAValueHasInJSON(t *testing.T) {
 	type image struct{ Source *string }
 	for name, value := range map[string]any{
 		"behind pointers": map[string]*image{"a": {&secret}}, "in a method's text": marshaled(secret),
+		"in an error's JSON": failed{marshaled(secret)},
 	} {
 		var out strings.Builder
 		slog.New(masked.Log(slog.NewJSONHandler(&out, nil))).Info("", "value", value)
@@ -153,6 +154,11 @@ func (m marshaled) MarshalJSON() ([]byte, error) {
 }
 
 func (marshaled) Format(to fmt.State, _ rune) { fmt.Fprint(to, "no text") }
+
+// failed is an error with more in JSON.
+type failed struct{ marshaled }
+
+func (failed) Error() string { return "no text" }
 
 type failing struct{}
 
