@@ -39,6 +39,7 @@ var (
 	errWait    = errors.New("the step waits")
 	errFailed  = errors.New("it fails")
 	errNoAgent = errors.New("no heartbeat has come")
+	errNoRoot  = errors.New("no root UUID returned from the ramdisk")
 	errRefused = &verify.Error{Kind: verify.Credentials, Err: errFailed}
 )
 
@@ -122,6 +123,9 @@ func TestStepsOfADeployment(t *testing.T) {
 			"prepare_instance_boot", task{node: node(agentimage.Node{BootMode: "bios"}), writes: true, root: "r"},
 			calls{"partitions", "root r", "boot loader for r", "boot the disk"}, nil,
 		},
+		"a partition that is not found": {
+			"prepare_instance_boot", task{node: node(agentimage.Node{}), writes: true}, calls{"partitions"}, errNoRoot,
+		},
 		"a boot loader that fails": {
 			"prepare_instance_boot", task{node: node(agentimage.Node{}), writes: true, root: "r", fails: "boot loader for r"},
 			calls{"partitions", "root r", "boot loader for r"}, errFailed,
@@ -172,6 +176,10 @@ func TestStepsOfADeployment(t *testing.T) {
 			"boot_instance", task{node: node(agentimage.Node{}), reads: []reading{off}},
 			calls{"agent off", "read", "power off", "clean up", "boot the disk", "power on"}, nil,
 		},
+		"a disk that is not booted": {
+			"boot_instance", task{node: node(agentimage.Node{}), reads: []reading{off}, fails: "boot the disk"},
+			calls{"agent off", "read", "power off", "clean up", "boot the disk"}, errFailed,
+		},
 		"an agent that cannot be ended": {
 			"boot_instance", task{node: node(agentimage.Node{}), reads: []reading{off}, fails: "clean up"},
 			calls{"agent off", "read", "power off", "clean up"}, errFailed,
@@ -179,7 +187,11 @@ func TestStepsOfADeployment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := test.task.run(t, test.step)
-			require.ErrorIs(t, err, test.err)
+			if test.err == errNoRoot { // of package agentimage
+				require.ErrorContains(t, err, errNoRoot.Error())
+			} else {
+				require.ErrorIs(t, err, test.err)
+			}
 			require.Equal(t, test.calls, test.task.calls)
 		})
 	}
