@@ -153,15 +153,17 @@ func TestABootOverrideIsReadInASettingsObjectWithoutALink(t *testing.T) {
 
 // What cannot be read of it then is not what the system shows.
 func TestASessionThatEndsAtTheSettingsObjectIsFoundThere(t *testing.T) {
-	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true})
-	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", true))
-	logins := server.Logins().Attempts
-	server.AddFault(bmctest.Fault{On: systemPath + "/SD", Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
-	server.AddFault(bmctest.Fault{On: systemPath, Skip: 1, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
-	device, persistent, err := d.BootDevice(t.Context(), "node")
-	require.NoError(t, err)
-	require.Equal(t, []any{"pxe", true}, []any{device, persistent})
-	require.Equal(t, logins+1, server.Logins().Attempts)
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true})
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", true))
+		logins := server.Logins().Attempts
+		server.AddFault(bmctest.Fault{On: systemPath + "/SD", Times: 1, Do: bmctest.Status(status)})
+		server.AddFault(bmctest.Fault{On: systemPath, Skip: 1, Times: 1, Do: bmctest.Status(status)})
+		device, persistent, err := d.BootDevice(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, []any{"pxe", true}, []any{device, persistent})
+		require.Equal(t, logins+1, server.Logins().Attempts)
+	}
 }
 
 func TestALinkedSettingsObjectIsReadOnce(t *testing.T) {

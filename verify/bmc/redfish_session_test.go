@@ -333,7 +333,7 @@ func TestASessionThatIsRefusedAtAResourceThatIsNotNeededIsKept(t *testing.T) {
 // The session may also have ended there.
 func TestASessionThatEndsAtAResourceThatIsNotNeededIsOpenedAgain(t *testing.T) {
 	const ports = adaptersPath + "/NIC.1/Ports"
-	for name, test := range map[string]struct {
+	for at, test := range map[string]struct {
 		at string
 		do func(*bmc.Driver) (any, error)
 	}{
@@ -344,32 +344,35 @@ func TestASessionThatEndsAtAResourceThatIsNotNeededIsOpenedAgain(t *testing.T) {
 			return word, err
 		}},
 	} {
-		ends, ended := false, "" // the token of the session
-		d, server := profileDriver(t, bmctest.Profile{Settings: "SD"},
-			bmctest.Fault{Do: bmctest.Status(http.StatusUnauthorized), If: func(r *http.Request) bool {
-				token := r.Header.Get("X-Auth-Token")
-				if ends && r.URL.Path == test.at && ended == "" {
-					ended = token
-				}
-				return token != "" && token == ended
-			}},
-			bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Property("Members", []any{})},
-			serving(t, adaptersPath+"/NIC.1", map[string]any{"Id": "NIC.1", "Ports": linkTo(ports)}),
-			serving(t, ports, map[string]any{"Members": []any{linkTo(ports + "/1")}}),
-			serving(t, ports+"/1", map[string]any{"Id": "1", "Ethernet": map[string]any{"AssociatedMACAddresses": []any{"52:54:00:aa:bb:01"}}}))
-		for _, f := range withAdapters(t, linkTo(adaptersPath+"/NIC.1")) {
-			server.AddFault(f)
+		for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+			name := fmt.Sprint(at, " ", status)
+			ends, ended := false, "" // the token of the session
+			d, server := profileDriver(t, bmctest.Profile{Settings: "SD"},
+				bmctest.Fault{Do: bmctest.Status(status), If: func(r *http.Request) bool {
+					token := r.Header.Get("X-Auth-Token")
+					if ends && r.URL.Path == test.at && ended == "" {
+						ended = token
+					}
+					return token != "" && token == ended
+				}},
+				bmctest.Fault{On: systemPath + "/EthernetInterfaces", Do: bmctest.Property("Members", []any{})},
+				serving(t, adaptersPath+"/NIC.1", map[string]any{"Id": "NIC.1", "Ports": linkTo(ports)}),
+				serving(t, ports, map[string]any{"Members": []any{linkTo(ports + "/1")}}),
+				serving(t, ports+"/1", map[string]any{"Id": "1", "Ethernet": map[string]any{"AssociatedMACAddresses": []any{"52:54:00:aa:bb:01"}}}))
+			for _, f := range withAdapters(t, linkTo(adaptersPath+"/NIC.1")) {
+				server.AddFault(f)
+			}
+			want, err := test.do(d)
+			require.NoError(t, err, name)
+			ends = true
+			got, err := test.do(d)
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+			require.NotEmpty(t, ended, name)
+			_, err = d.PowerState(t.Context(), "node")
+			require.NoError(t, err, name)
+			require.Equal(t, 2, server.Logins().Attempts, name)
 		}
-		want, err := test.do(d)
-		require.NoError(t, err, name)
-		ends = true
-		got, err := test.do(d)
-		require.NoError(t, err, name)
-		require.Equal(t, want, got, name)
-		require.NotEmpty(t, ended, name)
-		_, err = d.PowerState(t.Context(), "node")
-		require.NoError(t, err, name)
-		require.Equal(t, 2, server.Logins().Attempts, name)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -66,6 +67,8 @@ type Client struct {
 	accepted bool // a request with HTTP Basic authentication was answered without an error
 	refused  bool // the password was refused, and is not sent again, or the last answer has refused the session
 	session  *session
+	// forbidden: the last answer has forbidden what the session has asked, which may have ended.
+	forbidden bool
 
 	lost    error // why a request has no answer, since Begin
 	lasting []int // the statuses of server errors that reads have ended with, since Begin
@@ -127,10 +130,10 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Recheck tells, after the BMC has refused the credentials, whether it has refused them at one resource alone: it reads
-// the system again, which was read before, and returns why it cannot. With HTTP Basic authentication a password that
-// was changed meanwhile is sent once more.
+// the system again, which was read before, and returns why it cannot. Some BMCs answer 403 for a session that has
+// ended. With HTTP Basic authentication a password that was changed meanwhile is sent once more.
 func (c *Client) Recheck(ctx context.Context) error {
-	if !c.refused {
+	if !c.refused && !c.forbidden {
 		return nil
 	}
 	c.forgive()
@@ -168,7 +171,9 @@ func (c *Client) once(ctx context.Context, r Request) (*Answer, error) {
 	}
 	a.unproven, a.loggedIn = c.basic && !c.accepted, c.session != nil || c.accepted
 	c.refused = a.Status == http.StatusUnauthorized || c.refused && !c.HasSession()
-	if err := a.refusal(); err != nil {
+	err = a.refusal()
+	c.forbidden = c.HasSession() && failure.KindOf(err) == verify.Forbidden
+	if err != nil {
 		return a, err
 	}
 	c.accepted = c.accepted || c.basic

@@ -377,25 +377,32 @@ func TestAResourceThatTheCallerCanDoWithoutMayBeUnreadable(t *testing.T) {
 }
 
 func TestCredentialsMayBeRefusedAtOneResource(t *testing.T) {
-	for _, basic := range []bool{false, true} {
-		everywhere := false
+	for _, test := range []struct {
+		status int
+		basic  bool
+		kind   verify.Kind
+	}{
+		{http.StatusUnauthorized, false, verify.Credentials}, {http.StatusUnauthorized, true, verify.Credentials},
+		{http.StatusForbidden, false, verify.Forbidden},
+	} {
+		everywhere, unauthorized := false, test.status == http.StatusUnauthorized
 		s := start(t, func(w http.ResponseWriter, r *http.Request) {
 			if everywhere || r.URL.Path == "/a" {
-				w.WriteHeader(http.StatusUnauthorized)
+				w.WriteHeader(test.status)
 				return
 			}
 			object(w, "{}")
 		})
 		c := s.client()
 		c.system = "/system"
-		if c.basic = basic; !basic {
+		if c.basic = test.basic; !c.basic {
 			c.session = &session{token: secret.New("token")}
 		}
 		_, _, err := c.Get(t.Context(), c.system)
 		require.NoError(t, err)
 		_, _, err = c.Get(t.Context(), "/a")
 		require.Error(t, err)
-		require.True(t, c.Refused())
+		require.Equal(t, unauthorized, c.Refused())
 		require.NoError(t, c.Recheck(t.Context()))
 		require.NoError(t, c.Recheck(t.Context()))
 		require.Len(t, s.seen(), 3)
@@ -406,8 +413,8 @@ func TestCredentialsMayBeRefusedAtOneResource(t *testing.T) {
 		everywhere = true
 		_, _, err = c.Optional(t.Context(), "/a")
 		require.ErrorContains(t, err, "/system")
-		require.Equal(t, verify.Credentials, kindOf(t, err))
-		require.True(t, c.Refused())
+		require.Equal(t, test.kind, kindOf(t, err))
+		require.Equal(t, unauthorized, c.Refused())
 	}
 }
 
