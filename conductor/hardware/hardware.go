@@ -10,6 +10,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // Type is a hardware type that is composed of interfaces: a [conductor.Hardware] that implements the optional
@@ -167,7 +168,9 @@ func (t *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 		return err
 	}
 	if m, ok := node.Chosen.Management.(BootDeviceRestorer); ok && power.Target() == states.PowerOn {
-		m.RestoreBootDevice(ctx, n)
+		if err := m.RestoreBootDevice(ctx, n); verify.LoginRefused(err) {
+			return err // the start would send the password again
+		}
 	}
 	return node.Chosen.Power.SetPower(ctx, n, power)
 }

@@ -98,8 +98,9 @@ type MediaManager interface {
 // BootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine whose BMC does not
 // keep it. Its SetBootDevice notes the device in driver_internal_info.
 type BootDeviceRestorer interface {
-	// RestoreBootDevice sets the device. The machine starts also if that fails.
-	RestoreBootDevice(ctx context.Context, n *conductor.Node)
+	// RestoreBootDevice sets the device. The machine starts also if that fails, unless the BMC refuses the password, see
+	// [verify.LoginRefused].
+	RestoreBootDevice(ctx context.Context, n *conductor.Node) error
 	// ForgetBootDevice removes the device from driver_internal_info: the machine shall boot by its own order.
 	ForgetBootDevice(n *conductor.Node)
 }

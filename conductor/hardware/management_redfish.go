@@ -70,16 +70,17 @@ func (b redfishManagement) KeepBootMode(ctx context.Context, n *conductor.Node, 
 
 // RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
 // order, and the log says so, as in Ironic.
-func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
+func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) error {
 	device, _ := n.DriverInternalInfo[onceKey].(string)
 	if device == "" {
-		return
+		return nil
 	}
 	err := b.do(n, func(d *bmc.Driver) error { return d.SetBootDevice(ctx, n.UUID, device, false) })
-	if err != nil {
+	if err != nil && !verify.LoginRefused(err) {
 		b.config.Log.WarnContext(ctx, "unable to recover the boot device, relying on the pre-configured boot order",
 			"node", n.UUID, "device", device, "error", err)
 	}
+	return err
 }
 
 // InjectNMI implements [NMIInjector].

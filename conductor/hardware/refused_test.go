@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -108,6 +109,16 @@ func TestAWrongPasswordCostsADeploymentOneLogin(t *testing.T) {
 			require.Equal(t, 1, server.Logins().Attempts)
 		})
 	}
+}
+
+func TestAStartBeforeWhichABootDeviceIsSetAgainSendsAWrongPasswordOnce(t *testing.T) {
+	server := startRedfish(t)
+	n := &conductor.Node{
+		UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server), DriverInternalInfo: map[string]any{"redfish_boot_device": "disk"},
+	}
+	n.DriverInfo["redfish_password"] = wrong
+	require.ErrorIs(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerOn), verify.Credentials)
+	require.Equal(t, 1, server.Logins().Attempts)
 }
 
 // A refused request of a user who is logged in locks no account: the wait goes on.
