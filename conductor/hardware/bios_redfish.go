@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,7 +257,8 @@ func (b biosSettings) reset(ctx context.Context, t Task) error {
 	return b.rebooted(t)
 }
 
-// cache reads the BIOS settings and stores them in the node's record.
+// cache reads the BIOS settings and stores them in the node's record if they have changed: a step that waits reads them
+// every few seconds.
 func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, error) {
 	settings, err := ask(ctx, b.bmcs, t.Task.Node(), (*bmc.Driver).BIOS)
 	if err != nil {
@@ -265,6 +267,11 @@ func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, err
 	records, err := biosRecords(settings)
 	if err != nil {
 		return nil, err
+	}
+	stored := t.Task.Node().BIOSSettings
+	read := conductor.Node{BIOSSettings: stored}
+	if read.SetBIOSSettings(records); reflect.DeepEqual(read.BIOSSettings, stored) {
+		return settings, nil
 	}
 	return settings, t.Update(ctx, func(n *conductor.Node) error {
 		n.SetBIOSSettings(records)
