@@ -10,7 +10,6 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 )
 
 // Type is a hardware type that is composed of interfaces: a [conductor.Hardware] that implements the optional
@@ -168,8 +167,8 @@ func (t *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 		return err
 	}
 	if m, ok := node.Chosen.Management.(BootDeviceRestorer); ok && power.Target() == states.PowerOn {
-		if err := m.RestoreBootDevice(ctx, n); verify.LoginRefused(err) {
-			return err // the start would send the password again
+		if err := m.RestoreBootDevice(ctx, n); err != nil {
+			return err
 		}
 	}
 	return node.Chosen.Power.SetPower(ctx, n, power)

@@ -118,14 +118,6 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 	return inventory, plugins, unread, errors.Join(err, ctx.Err())
 }
 
-// refusedAtLogin reports whether the BMC has refused the password at a log-in: the next call would send it again. A BMC
-// may also refuse a session, or a password without a session, at one resource alone, after which the next call is
-// answered.
-func refusedAtLogin(err error) bool {
-	var failed *verify.Error
-	return verify.LoginRefused(err) && errors.As(err, &failed) && failed.Op == "log in"
-}
-
 // inspectedProperties returns the properties of a node after an inspection: memory_mb, text before
 // 2023.2; cpus, before 2025.2; cpu_arch; local_gb, text before 2026.1; and the capability boot_mode, unless the node
 // has it. A complete inventory without a drive means a machine without disks, whose local_gb is 0.

@@ -98,8 +98,8 @@ type MediaManager interface {
 // BootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine whose BMC does not
 // keep it. Its SetBootDevice notes the device in driver_internal_info.
 type BootDeviceRestorer interface {
-	// RestoreBootDevice sets the device. The machine starts also if that fails, unless the BMC refuses the password, see
-	// [verify.LoginRefused].
+	// RestoreBootDevice sets the device. The machine starts also if that fails: an error is about a refused password,
+	// which the start would send again.
 	RestoreBootDevice(ctx context.Context, n *conductor.Node) error
 	// ForgetBootDevice removes the device from driver_internal_info: the machine shall boot by its own order.
 	ForgetBootDevice(n *conductor.Node)

@@ -76,11 +76,14 @@ func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.N
 		return nil
 	}
 	err := b.do(n, func(d *bmc.Driver) error { return d.SetBootDevice(ctx, n.UUID, device, false) })
-	if err != nil && !verify.LoginRefused(err) {
+	if refusedAtLogin(err) {
+		return err
+	}
+	if err != nil {
 		b.config.Log.WarnContext(ctx, "unable to recover the boot device, relying on the pre-configured boot order",
 			"node", n.UUID, "device", device, "error", err)
 	}
-	return err
+	return nil
 }
 
 // InjectNMI implements [NMIInjector].

@@ -111,14 +111,21 @@ func TestAWrongPasswordCostsADeploymentOneLogin(t *testing.T) {
 	}
 }
 
+// A BMC that refuses the boot device alone starts its machine.
 func TestAStartBeforeWhichABootDeviceIsSetAgainSendsAWrongPasswordOnce(t *testing.T) {
 	server := startRedfish(t)
 	n := &conductor.Node{
 		UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server), DriverInternalInfo: map[string]any{"redfish_boot_device": "disk"},
 	}
 	n.DriverInfo["redfish_password"] = wrong
-	require.ErrorIs(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerOn), verify.Credentials)
+	b := newRedfish(t, hardware.Config{})
+	require.ErrorIs(t, b.SetPower(t.Context(), n, states.PowerOn), verify.Credentials)
 	require.Equal(t, 1, server.Logins().Attempts)
+
+	n.DriverInfo["redfish_password"] = password
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(http.StatusUnauthorized)})
+	require.NoError(t, b.SetPower(t.Context(), n, states.PowerOn))
+	require.Equal(t, "On", server.Power("1"))
 }
 
 // A refused request of a user who is logged in locks no account: the wait goes on.

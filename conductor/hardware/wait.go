@@ -2,7 +2,11 @@
 
 package hardware
 
-import "github.com/ironstate/ironstate/verify"
+import (
+	"errors"
+
+	"github.com/ironstate/ironstate/verify"
+)
 
 // wait decides when a wait for a machine ends before the machine, or its BMC, has what is awaited.
 type wait struct {
@@ -19,4 +23,12 @@ func (w *wait) ends(err error) bool {
 	again := w.refused || !w.restarts
 	w.refused = verify.LoginRefused(err)
 	return w.refused && again
+}
+
+// refusedAtLogin reports whether the BMC has refused the password at a log-in: the next call would send it again. A BMC
+// may also refuse a session, or a password without a session, at one resource alone, after which the next call is
+// answered.
+func refusedAtLogin(err error) bool {
+	var failed *verify.Error
+	return verify.LoginRefused(err) && errors.As(err, &failed) && failed.Op == "log in"
 }
