@@ -13,10 +13,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestASemicolonIsNoSeparatorOfAQuery(t *testing.T) {
+// The answers are those of Ironic 39.0.0.
+func TestTheQueryIsReadAsByIronicsWebFramework(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
-	require.Equal(t, "Unexpected arguments: limit;x", s.do("GET", "/v1/nodes?limit;x=1", "latest", "").fault())
-	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes?owner=a;b", "latest", "").status)
+	require.Equal(t, "Unexpected arguments: x", s.do("GET", "/v1/nodes?limit=1;x=1", "latest", "").fault())
+	require.Equal(t, "Unexpected arguments: %zz", s.do("GET", "/v1/nodes?%zz", "latest", "").fault())
+	for _, query := range []string{"limit=1;sort_key=uuid", "owner=a%3Bb", "owner=100%"} {
+		require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes?"+query, "latest", "").status, query)
+	}
 }
 
 // Ironic's HTTP server leaves it as it is since 2025.2, so that it is a part of an identifier, which no record can

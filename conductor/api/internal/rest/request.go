@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,14 +106,24 @@ func (r *Request) Base() string {
 	return r.baseURL
 }
 
-// parseQuery returns the parameters of a query. Text that is not UTF-8 is a fault of the routing.
+var percent = regexp.MustCompile("%([0-9A-Fa-f]{2})?")
+
+// parseQuery returns the parameters of a query. A semicolon separates parameters, too, and a percent sign that begins no
+// escape stands for itself. Text that is not UTF-8 is a fault of the routing.
+//
+// Source: parse_qsl_text in webob/compat.py.
 func parseQuery(raw string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil
 	}
-	query, err := url.ParseQuery(strings.ReplaceAll(raw, ";", "%3B")) // as in Python, a semicolon is no separator
+	query, err := url.ParseQuery(percent.ReplaceAllStringFunc(strings.ReplaceAll(raw, ";", "&"), func(escape string) string {
+		if escape == "%" {
+			return "%25"
+		}
+		return escape
+	}))
 	if err != nil {
-		return nil, fault.Invalid("The query is malformed: names and values must be URL-encoded, with & in between.")
+		return nil, fault.Invalid("The query has too many parameters.")
 	}
 	for key, values := range query {
 		for _, text := range append(values, key) {

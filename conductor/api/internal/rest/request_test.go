@@ -181,16 +181,18 @@ func TestTheBaseOfLinks(t *testing.T) {
 
 func TestAQueryIsURLEncodedUTF8(t *testing.T) {
 	for raw, want := range map[string]url.Values{
-		"": nil, "a=1&a=%C3%A9": {"a": {"1", "é"}}, "a;b": {"a;b": {""}}, "a=b;c&d": {"a": {"b;c"}, "d": {""}},
+		"": nil, "a=1&a=%C3%A9": {"a": {"1", "é"}},
+		"a;b": {"a": {""}, "b": {""}}, "a=b;c&d": {"a": {"b"}, "c": {""}, "d": {""}}, ";=&": {"": {""}}, "a=%3B+%26": {"a": {"; &"}},
+		"%&a=1%&b=%zz%2": {"%": {""}, "a": {"1%"}, "b": {"%zz%2"}},
 	} {
 		got, err := parseQuery(raw)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	for raw, routing := range map[string]bool{"%": false, "a=%ff": true, "%ff=a": true, "a=1&a=%ff": true} {
+	for _, raw := range []string{"a=%ff", "%ff=a", "a=1&a=%ff"} {
 		_, err := parseQuery(raw)
 		require.Equal(t, http.StatusBadRequest, fault.Of(err).Status, raw)
-		require.Equal(t, routing, isRouting(err), raw)
+		require.True(t, isRouting(err), raw)
 	}
 }
 
