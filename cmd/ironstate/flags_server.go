@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/internal/front"
@@ -96,13 +97,13 @@ func isHostPort(address string) bool {
 }
 
 // tlsConfig returns the server's certificate and its lowest version of TLS, nil without a certificate.
-func (s *serverFlags) tlsConfig() (*tls.Config, error) {
+func (s *serverFlags) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	if s.tlsCert == "" {
 		return nil, nil
 	}
-	pair, err := readKeyPair(s.tlsCert, s.tlsKey)
+	files, err := readCertificate(s.tlsCert, s.tlsKey, log)
 	if err != nil {
-		return nil, fmt.Errorf("-tls-cert and -tls-key: %w", err)
+		return nil, err
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: s.tlsLowest}, nil
+	return &tls.Config{GetCertificate: files.get, MinVersion: s.tlsLowest}, nil
 }

@@ -23,7 +23,7 @@ func TestANamedPipeWithoutAWriterIsAnEmptyFile(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	_, err := parse([]string{"-auth-file", pipe}, io.Discard)
 	require.EqualError(t, err, "-auth-file "+pipe+": the file has no users")
-	_, err = (&serverFlags{tlsCert: pipe, tlsKey: pipe}).tlsConfig()
+	_, err = (&serverFlags{tlsCert: pipe, tlsKey: pipe}).tlsConfig(slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "-tls-cert and -tls-key: tls: failed to find any PEM data")
 	_, err = (&etcdFlags{ca: pipe}).config(slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "has no certificate in PEM")

@@ -34,7 +34,7 @@ func openServers(o *options, log *slog.Logger) (s *servers, err error) {
 	limits, failed := front.NewLimits(), make(chan error, 2)
 	s = &servers{limits: limits, failed: failed}
 	config := front.Config{Limits: limits, Log: log, Failed: func(err error) { failed <- fmt.Errorf("serve: %w", err) }}
-	if config.TLS, err = o.tlsConfig(); err != nil {
+	if config.TLS, err = o.tlsConfig(log); err != nil {
 		return nil, err
 	}
 	api := observe.Probes(s.ready, s.pass(func(open *started) http.Handler { return open.api }))

@@ -27,7 +27,7 @@ const (
 // Config configures a [Server].
 type Config struct {
 	Limits *Limits      // of its connections, and of the connections of other servers with the same limits
-	TLS    *tls.Config  // its Certificates and MinVersion; nil to serve without TLS
+	TLS    *tls.Config  // its Certificates, GetCertificate and MinVersion; nil to serve without TLS
 	Log    *slog.Logger // the errors of connections, at level DEBUG
 	Failed func(error)  // called with the error of a server that can no longer serve
 }
@@ -65,7 +65,8 @@ func serve(socket net.Listener, handler http.Handler, c Config) *Server {
 	var accepting net.Listener = plainListener{counted}
 	if c.TLS != nil {
 		accepting = newTLSListener(counted, &tls.Config{
-			Certificates: c.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: c.TLS.MinVersion,
+			Certificates: c.TLS.Certificates, GetCertificate: c.TLS.GetCertificate,
+			NextProtos: []string{"h2", "http/1.1"}, MinVersion: c.TLS.MinVersion,
 		})
 	}
 	go func() {
