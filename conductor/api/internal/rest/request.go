@@ -108,8 +108,8 @@ func (r *Request) Base() string {
 
 var percent = regexp.MustCompile("%([0-9A-Fa-f]{2})?")
 
-// parseQuery returns the parameters of a query. A semicolon separates parameters, too, and a percent sign that begins no
-// escape stands for itself. Text that is not UTF-8 is a fault of the routing.
+// parseQuery returns the parameters of a query. A semicolon separates parameters, too, and a percent sign that begins
+// no escape stands for itself. Text that is not UTF-8 is a fault of the routing.
 //
 // Source: parse_qsl_text in webob/compat.py.
 func parseQuery(raw string) (url.Values, error) {
