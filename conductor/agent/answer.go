@@ -110,7 +110,7 @@ const minToken = 32
 // withoutToken returns a text of the agent, or JSON, in which the token is masked.
 func withoutToken[T ~string | ~[]byte](c *Client, text T) T {
 	token := c.config.Token.Reveal()
-	if len(token) < minToken || !strings.Contains(string(text), token) {
+	if len(token) < minToken || !strings.Contains(string(text), token) { // a shorter one may be a part of other words
 		return text
 	}
 	return T(strings.ReplaceAll(string(text), token, masked.Secret))

@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // TestNoErrorHasTheToken causes each kind of error. The agent repeats the URL of the request, which contains the token.
@@ -94,6 +95,17 @@ func TestNoVerdictAndNoResultHasTheToken(t *testing.T) {
 			_, reason := agent.Judge(agent.Clean, node, agent.Current{Sent: true}, []agent.Command{command})
 			require.NotContains(t, reason, token)
 		}
+	}
+}
+
+func TestATokenThatNoAgentAcceptsIsNotMasked(t *testing.T) {
+	s, _ := listen(t, always(http.StatusOK, `{"commands": [{"command_status": "`+token+`"}]}`))
+	for length, want := range map[int]string{31: token, 32: "******" + token[32:]} {
+		c, err := agent.New(agent.Config{URL: s.URL, Token: secret.New(token[:length])})
+		require.NoError(t, err)
+		listed, err := c.Commands(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, want, listed[0].Status)
 	}
 }
 

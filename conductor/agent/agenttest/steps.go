@@ -111,8 +111,7 @@ func executeStep(work string) commandFunc {
 	}
 }
 
-// stepFailed returns an error of a step as it is, if it is one of the agent's, or else as the agent's error of the
-// work.
+// stepFailed returns an error of a step as it is if it is one of the agent's, and otherwise as its error of the work.
 func stepFailed(work, step string, err error) error {
 	if errors.As(err, new(*failure)) {
 		return err

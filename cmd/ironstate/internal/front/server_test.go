@@ -38,8 +38,7 @@ func (slow) SetBootDevice(ctx context.Context, _ *conductor.Node, _ string, _ bo
 	return context.Cause(ctx)
 }
 
-// A client waits at most as long for a call of slow hardware, or of another conductor, as the server may take to
-// answer.
+// A client waits less for a call of slow hardware, or of another conductor, than the server may take to answer.
 func TestTheServerAnswersAfterTheSlowestCallOfAConductor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
