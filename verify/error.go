@@ -69,12 +69,24 @@ func (k Kind) Error() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
+// errLogin is what a refused log-in matches.
+var errLogin = errors.New("the user or the password is refused")
+
 // Is reports whether a kind matches another one: Locked and Forbidden match Credentials.
-func (k Kind) Is(target error) bool { return target == Credentials && (k == Locked || k == Forbidden) }
+func (k Kind) Is(target error) bool {
+	switch target {
+	case Credentials:
+		return k == Locked || k == Forbidden
+	case errLogin:
+		return k == Credentials || k == Locked
+	default:
+		return false
+	}
+}
 
 // LoginRefused reports whether an error says that the BMC refuses the user or the password, which is not sent again
-// while one waits for a machine: BMCs lock accounts. It is of the kind Credentials or Locked, and not Forbidden.
-func LoginRefused(err error) bool { return errors.Is(err, Credentials) && !errors.Is(err, Forbidden) }
+// while one waits for a machine: BMCs lock accounts. One of its kinds is Credentials or Locked, and not Forbidden.
+func LoginRefused(err error) bool { return errors.Is(err, errLogin) }
 
 // Error says which operation failed, and why. It unwraps to its Kind and to Err.
 type Error struct {

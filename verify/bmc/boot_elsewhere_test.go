@@ -97,6 +97,30 @@ func TestTheErrorOfABootOverrideTellsWhyTheOtherResourceHasNotTakenIt(t *testing
 	require.ErrorContains(t, d.SetBootDevice(t.Context(), "node", "pxe", false), "GET "+settings+": ")
 }
 
+// A session that the BMC ends exactly at the other resource does not leave the device unset.
+func TestASessionThatEndsAtTheOtherResourceIsOpenedAgain(t *testing.T) {
+	const settings = systemPath + "/SD"
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		ends, ended := false, "" // the token of the session
+		d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
+			bmctest.Fault{Do: bmctest.Status(status), If: func(r *http.Request) bool {
+				token := r.Header.Get("X-Auth-Token")
+				if ends && r.URL.Path == settings && ended == "" {
+					ended = token
+				}
+				return token != "" && token == ended
+			}},
+			bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")})
+		_, err := d.PowerState(t.Context(), "node")
+		require.NoError(t, err)
+		ends = true
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", true), status)
+		require.NotEmpty(t, ended)
+		require.Equal(t, "Pxe Continuous UEFI", server.Boot("1"))
+		require.Equal(t, 2, server.Logins().Attempts)
+	}
+}
+
 func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	idle := bmctest.Fault{On: systemPath + "/SD", Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")}
 	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, idle)

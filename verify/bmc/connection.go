@@ -26,6 +26,8 @@ type connection interface {
 	begin()
 	// expires reports whether there is a session, which the BMC may end by itself.
 	expires() bool
+	// refused reports whether the last answer of the BMC has refused the credentials or the session.
+	refused() bool
 	// temporary reports whether the connection has no session since the BMC had no free one when it was opened.
 	temporary() bool
 	// checkManagement checks whether the BMC lets its client set the boot device.

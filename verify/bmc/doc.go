@@ -62,7 +62,7 @@
 // The files of this package are named by what a Driver does: power, boot, media, bios and so on; the requests are in
 // redfish_power.go and so on, and in ipmi.go. A call opens or resumes a connection (connection.go), implemented in
 // redfish.go or ipmi.go; redfish_read.go reads resources with gofish. The parts that know nothing of these are packages
-// in the folder internal: redfish is the client of one Redfish service, ipmitool runs the program, guard filters
-// resources for gofish, schemas has the parts of gofish in use, and failure has the errors and removes the secrets from
-// them.
+// in the folder internal: redfish is the client of one Redfish service, ipmitool runs the program, retry repeats what
+// fails for the moment, guard filters resources for gofish, schemas has the parts of gofish in use, and failure has the
+// errors and removes the secrets from them.
 package bmc

@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
@@ -172,21 +170,12 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	return err
 }
 
-// sessionUnaffected are the failures of calls that tell nothing about their session.
-var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
-
-// use calls f with a node's connection, and keeps it or closes one that is of no further use. A session is kept after a
-// failure, too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that
-// the session stays open there. After two other failures in a row the session is closed: some BMCs do not answer 401
-// for one that has ended. A temporary connection is closed in any case, and so is one with which f panics.
-//
-// use also reports whether the BMC has refused a kept session, which may have ended. What a BMC forbids right after a
-// log-in, the user may not do: the session is kept, and for the time Idle the same refusal is no sign that it has
-// ended, so that a caller who asks again and again does not log in each time.
+// use calls f with a node's connection, and keeps it or closes one that is of no further use. A temporary connection is
+// closed in any case, and so is one with which f panics. use also reports whether the BMC has ended a kept session.
 func (s *sessions) use(
 	ctx context.Context, conn *openConnection, of call, f func(context.Context, connection) error,
 ) (ended bool, err error) {
-	fresh, keep := conn.used.IsZero(), false
+	keep := false
 	defer func() {
 		if keep {
 			s.keep(ctx, of.id, conn)
@@ -201,14 +190,8 @@ func (s *sessions) use(
 	err = step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
-	kind := verify.KindOf(err)
-	if fresh && kind == verify.Forbidden {
-		conn.forbidden, conn.forbiddenAt = of.op, time.Now()
-	}
-	lasting := kind == verify.Forbidden && conn.forbidden == of.op && time.Since(conn.forbiddenAt) <= s.idle
-	refused := errors.Is(err, verify.Credentials) && !lasting
-	failed := err != nil && !lasting && !slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(err, k) })
-	keep = !conn.temporary() && (err == nil || !refused && conn.expires() && !(failed && conn.failed))
-	conn.failed = failed
-	return refused && !fresh && conn.expires() && kind != verify.Locked, err
+	told := outcome{op: of.op, err: err, unauthorized: conn.refused(), expires: conn.expires(), at: time.Now()}
+	conn.history, keep, ended = conn.history.after(told, s.idle)
+	keep = keep && !conn.temporary()
+	return ended, err
 }

@@ -29,11 +29,7 @@ type sessions struct {
 type openConnection struct {
 	connection
 	config Config // the configuration that it was opened with
-	used   time.Time
-	failed bool // the last call has failed with an answer of a BMC that was not busy
-
-	forbidden   string // the operation that the BMC has forbidden right after the log-in; "" for none
-	forbiddenAt time.Time
+	history
 }
 
 // enter begins a call: it waits for the node's lock. It returns the connection that is kept for the node, nil if there

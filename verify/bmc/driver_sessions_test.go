@@ -30,6 +30,7 @@ func (c *heldConnection) begin() { c.begun++ }
 func (c *heldConnection) expires() bool { return true }
 
 func (c *heldConnection) temporary() bool { return false }
+func (c *heldConnection) refused() bool   { return false }
 
 func (c *heldConnection) close(ctx context.Context) {
 	sleep.For(ctx, c.slow)

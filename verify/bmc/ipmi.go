@@ -40,6 +40,7 @@ func (c *ipmiConnection) begin() {}
 func (c *ipmiConnection) expires() bool { return false }
 
 func (c *ipmiConnection) temporary() bool { return false }
+func (c *ipmiConnection) refused() bool   { return false }
 
 func (c *ipmiConnection) close(context.Context) {}
 

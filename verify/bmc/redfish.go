@@ -53,6 +53,8 @@ func (r *redfishConnection) begin() {
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() }
 
+func (r *redfishConnection) refused() bool { return r.client.Refused() }
+
 // ended reports whether no request should follow: the BMC has stopped answering or refuses the credentials.
 func (r *redfishConnection) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
 

@@ -106,12 +106,12 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 		return a, err
 	}
 	var other resource
-	var unread error
-	other.raw, other.answer, unread = r.client.Get(ctx, at.other())
+	var ended error
+	other.raw, other.answer, ended = r.client.Optional(ctx, at.other())
 	switch {
-	case other.answer == nil:
-		return nil, unread
-	case unread != nil:
+	case ended != nil:
+		return nil, ended
+	case other.answer.Status != http.StatusOK:
 		return a, err
 	}
 	now, _ := other.boot() // of another type, it has another value

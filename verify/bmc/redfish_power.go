@@ -61,19 +61,24 @@ func (r *redfishConnection) setPower(ctx context.Context, kind reset) (sent bool
 		request.Repeat = []int{http.StatusConflict}
 	}
 	a, err := r.client.Do(ctx, request)
-	if err != nil && a != nil && refusesType(a) && (len(allowed) == 0 || wanted.done == "") {
+	listed, restart := len(allowed) > 0, kind == resetCycle || kind == resetSoftReboot
+	if err != nil && a != nil && refusesType(a, listed) && (!listed || restart) {
 		err = failure.Unsupportedf("the system does not have the reset type %q: %v", wanted.kind, err)
 	}
 	return true, err
 }
 
 // refusesType reports whether an answer says that an action does not have the value of its parameter. Firmware of IBM
-// lists ForceRestart all the same: a restart then takes another way.
+// lists ForceRestart all the same: a restart then takes another way. A type that is not listed may also be refused by
+// the word for an action that the state of the machine does not allow.
 //
 // Source: the message IDs of DMTF's base registry, DSP8011; pull requests 157 and 522 of
 // github.com/ibm-openbmc/bmcweb.
-func refusesType(a *redfish.Answer) bool {
-	ids := []string{"ValueNotInList", "ParameterNotSupported", "ActionParameterUnknown", "ActionNotSupported"}
+func refusesType(a *redfish.Answer, listed bool) bool {
+	ids := []string{"ValueNotInList", "ParameterNotSupported", "ActionParameterUnknown"}
+	if !listed {
+		ids = append(ids, "ActionNotSupported")
+	}
 	return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(a.Body, []byte(id)) })
 }
 

@@ -96,6 +96,7 @@ func TestRefusedCredentialsOfAPowerRequestAreNotSentAgain(t *testing.T) {
 func TestARestartThatIsListedAndRefusedIsUnsupported(t *testing.T) {
 	for id, unsupported := range map[string]bool{
 		"Base.1.8.1.ActionParameterUnknown": true, "Base.1.8.1.ActionParameterNotSupported": true, "Base.1.8.1.InternalError": false,
+		"Base.1.8.1.ActionNotSupported": false, // in the state of the machine
 	} {
 		var seen refusing
 		d, _ := vendorDriver(t, bmctest.Fault{On: resetPath, Method: http.MethodPost,
@@ -108,6 +109,7 @@ func TestARestartThatIsListedAndRefusedIsUnsupported(t *testing.T) {
 		require.Equal(t, []string{`{"ResetType":"ForceRestart"}`}, seen.bodies)
 		err = d.SetPower(t.Context(), "node", states.PowerOff)
 		require.ErrorIs(t, err, verify.Protocol, "only a restart has another way: %s", id)
+		require.ErrorIs(t, d.InjectNMI(t.Context(), "node"), verify.Protocol, id)
 	}
 }
 
