@@ -35,7 +35,7 @@ const (
 	// Locked says that the BMC has locked the account. Such an error also matches Credentials.
 	Locked
 	// Forbidden says that the BMC has accepted the password, and that its user may not do what was asked. Such an error
-	// also matches Credentials, and has their text. To repeat such a request locks no account.
+	// also matches Credentials. To repeat such a request locks no account.
 	Forbidden
 	// Unsupported says that the BMC answers but lacks a required function.
 	Unsupported
@@ -55,7 +55,7 @@ var kindTexts = [...]string{
 	TLS:           "TLS not trusted",
 	Credentials:   "credentials refused",
 	Locked:        "account locked",
-	Forbidden:     "credentials refused",
+	Forbidden:     "not permitted",
 	Unsupported:   "not supported",
 	Protocol:      "protocol error",
 	Panicked:      "the verifier failed",

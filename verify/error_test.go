@@ -48,6 +48,6 @@ func TestALoginIsRefusedUnlessTheUserLacksAPermissionAlone(t *testing.T) {
 func TestKindsHaveTexts(t *testing.T) {
 	require.Equal(t, "failed", verify.Failed.Error())
 	require.Equal(t, "the verifier failed", verify.Panicked.Error())
-	require.Equal(t, verify.Credentials.Error(), verify.Forbidden.Error())
+	require.Equal(t, "not permitted", verify.Forbidden.Error())
 	require.Equal(t, "Kind(12)", (verify.Panicked + 1).Error())
 }

@@ -273,6 +273,8 @@ func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
 		{"PUT", "n/states/raid?logical_disks=1", `{"logical_disks": [{"size_gb": 1, "raid_level": "1"}]}`, ""},
 		{"PUT", "n/states/raid?target_raid_config=1", `{}`, ""},
 		{"PUT", "states/raid?node_ident=n", `{}`, ""},
+		{"PUT", "states/raid?x=1", `{}`, "Unexpected arguments: x"},
+		{"PUT", "states/raid?x=1", `{"x": 1}`, "Missing mandatory parameter: node_ident"},
 		{"PUT", "n/states/raid?x=1", `[1]`, "Unexpected arguments: x"},
 		{"PUT", "n/states/raid/a?x=1", `{"x": 1}`, "Expected types <class 'dict'> for target_raid_config: a"},
 		{"PUT", "a%20b/states/raid?x=1", `{}`, "Unexpected arguments: x"},

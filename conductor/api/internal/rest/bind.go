@@ -37,7 +37,7 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 	segments = slices.Concat(r.before, nonEmpty(segments))
 	var object map[string]any
 	switch {
-	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > len(a.Idents):
+	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) != len(a.Idents):
 		var body any
 		body, err = r.Decode(MaxBody)
 		object, _ = body.(map[string]any)
@@ -138,10 +138,10 @@ func (b *bound) checkNames(method string, given int, object map[string]any) erro
 	a, names := b.action, b.action.names()
 	lacking := names[min(given, len(a.Idents)):]
 	switch {
-	case a.NoArgs && a.Body != "" && given <= len(a.Idents): // CheckQuery knows the names in the body
+	case a.NoArgs && a.Body != "" && given == len(a.Idents): // CheckQuery knows the names in the body
 		return nil
-	case a.NoArgs && a.Body != "": // a segment replaces the sent body, whose keys still hide parameters of the query
-		return unexpected(b.query, slices.AppendSeq([]string{a.Body}, maps.Keys(object)))
+	case a.NoArgs && a.Body != "": // the keys of the sent body hide parameters of the query
+		return unexpected(b.query, slices.AppendSeq(slices.Clone(lacking), maps.Keys(object)))
 	case a.NoArgs:
 		return unexpected(b.query, lacking)
 	case a.bodyHasArgs(method):
