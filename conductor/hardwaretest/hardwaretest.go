@@ -19,8 +19,10 @@
 package hardwaretest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -71,11 +73,7 @@ func Check(c Config) error {
 	var all []kit.Promise
 	for _, promise := range promised {
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
-			n := c.Node.Clone()
-			if n.UUID == "" {
-				n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
-			}
-			return try.Catch(func() { promise.check(&tester{Config: c, node: n}, ctx) })
+			return try.Catch(func() { promise.check(newTester(ctx, c), ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -104,6 +102,31 @@ var promised = []struct {
 type tester struct {
 	Config
 	node *conductor.Node
+
+	boots     conductor.BootDeviceManager // nil if the hardware type has no boot devices
+	device    string                      // one that it lists, "" if there is none
+	listError error                       // why it lists none
+}
+
+// newTester returns a tester. Of the boot devices that the hardware type lists, its device is the network, from which
+// the agent boots, if that is one of them. The list is read before all checks, since that may need a log-in.
+func newTester(ctx context.Context, c Config) *tester {
+	t := &tester{Config: c, node: c.Node.Clone()}
+	t.node.UUID = cmp.Or(t.node.UUID, "6d1e7a5c-feed-4bed-8bad-000000000001")
+	var is bool
+	if t.boots, is = c.Hardware.(conductor.BootDeviceManager); !is {
+		return t
+	}
+	devices, err := t.boots.BootDevices(ctx, t.node.Clone())
+	switch {
+	case err != nil:
+		t.listError = err
+	case slices.Contains(devices, "pxe"):
+		t.device = "pxe"
+	case len(devices) > 0:
+		t.device = devices[0]
+	}
+	return t
 }
 
 // operation is a call that reaches the machine.
@@ -114,7 +137,7 @@ type operation struct {
 }
 
 // operations returns the calls that reach the machine. They leave it on.
-func (t *tester) operations(ctx context.Context) []operation {
+func (t *tester) operations() []operation {
 	power := func(power states.Power) operation {
 		return operation{name: "SetPower " + power.String(), call: func(ctx context.Context) error {
 			return t.Hardware.SetPower(ctx, t.node.Clone(), power)
@@ -125,11 +148,11 @@ func (t *tester) operations(ctx context.Context) []operation {
 		{name: "PowerState", call: func(ctx context.Context) error { _, err := t.Hardware.PowerState(ctx, t.node.Clone()); return err }},
 		power(states.PowerOff), power(states.PowerOn),
 	}
-	if by, device := t.bootDevice(ctx); by != nil {
-		all = append(all, operation{name: "SetBootDevice " + device, needsNoMachine: true, call: func(ctx context.Context) error {
-			err := by.SetBootDevice(ctx, t.node.Clone(), device, false)
+	if t.device != "" {
+		all = append(all, operation{name: "SetBootDevice " + t.device, needsNoMachine: true, call: func(ctx context.Context) error {
+			err := t.boots.SetBootDevice(ctx, t.node.Clone(), t.device, false)
 			if isRefused(err) { // the hardware may have no device for one boot alone
-				err = by.SetBootDevice(ctx, t.node.Clone(), device, true)
+				err = t.boots.SetBootDevice(ctx, t.node.Clone(), t.device, true)
 			}
 			return err
 		}})
@@ -139,8 +162,8 @@ func (t *tester) operations(ctx context.Context) []operation {
 
 // guarded returns the operations, and other methods that send a change or a log-in: the methods of
 // [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
-func (t *tester) guarded(ctx context.Context) []operation {
-	all := t.operations(ctx)
+func (t *tester) guarded() []operation {
+	all := t.operations()
 	add := func(name string, call func(context.Context, *conductor.Node) error) {
 		all = append(all, operation{name: name, call: func(ctx context.Context) error { return call(ctx, t.node.Clone()) }})
 	}

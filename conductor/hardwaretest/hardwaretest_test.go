@@ -164,6 +164,65 @@ func TestABootDeviceThatIsListedIsRefusedForAnInvalidNode(t *testing.T) {
 	require.ErrorContains(t, hardwaretest.Check(c), "the management interface is invalid, and the boot device was set")
 }
 
+// asksBMC is hardware that logs in to its BMC to list the boot devices.
+type asksBMC struct{ *broken }
+
+func (a asksBMC) BootDevices(ctx context.Context, n *conductor.Node) ([]string, error) {
+	if _, err := a.Fake.PowerState(ctx, n); err != nil { // the log-in
+		return nil, err
+	}
+	return a.Fake.BootDevices(ctx, n)
+}
+
+func TestHardwareMayLogInToListItsBootDevices(t *testing.T) {
+	c, f := newFake()
+	b := newBroken(f)
+	refusal := func(n *conductor.Node) error {
+		if n.DriverInfo["B1"] == "a" {
+			return nil
+		}
+		return &conductor.Error{Reason: conductor.Invalid, Text: "B1 must be a"}
+	}
+	b.validate = func(n *conductor.Node) map[string]error {
+		all := f.Validate(n)
+		all["management"], all["power"] = refusal(n), refusal(n)
+		return all
+	}
+	b.boot = func(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+		if err := refusal(n); err != nil {
+			return err
+		}
+		return f.SetBootDevice(ctx, n, device, persistent)
+	}
+	b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+		if err := refusal(n); err != nil {
+			return states.NoPower, err
+		}
+		return f.PowerState(ctx, n)
+	}
+	b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+		if err := refusal(n); err != nil {
+			return err
+		}
+		return f.SetPower(ctx, n, power)
+	}
+	c.Hardware = asksBMC{b}
+	require.NoError(t, hardwaretest.Check(c))
+}
+
+// silent is hardware that cannot list its boot devices.
+type silent struct{ *conductor.Fake }
+
+func (silent) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	return nil, errors.New("no route to the list")
+}
+
+func TestBootDevicesThatCannotBeListedAreABrokenPromise(t *testing.T) {
+	c, f := newFake()
+	c.Hardware = silent{f}
+	require.EqualError(t, hardwaretest.Check(c), "boot devices are listed, and others refused: no route to the list")
+}
+
 // A BMC may forget the device after one start. The hardware type then keeps it in the record.
 func TestABootDeviceMayBeKeptInTheRecord(t *testing.T) {
 	c, f := newFake()

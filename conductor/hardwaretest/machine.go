@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -78,27 +77,27 @@ func (t *tester) awaitPower(ctx context.Context, want states.Power, before int) 
 // checkPersistence sets a boot device for the next boot and for all boots, and reads it back. Hardware may have only
 // one of the two, and must then refuse the other. A management interface may change nothing on the machine, as "noop"
 // does, or keep the device in the record, from which it sets the device before each start.
-func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceManager, device string) {
+func (t *tester) checkPersistence(ctx context.Context) {
 	var refused error
 	for _, persistent := range []bool{false, true} {
 		n, before := t.node.Clone(), t.Changes()
-		err := by.SetBootDevice(ctx, n, device, persistent)
+		err := t.boots.SetBootDevice(ctx, n, t.device, persistent)
 		switch {
 		case isRefused(err) && refused == nil:
 			refused = err
 			continue
 		case err != nil:
-			try.Failf("%s, persistent %t: %w", device, persistent, err)
+			try.Failf("%s, persistent %t: %w", t.device, persistent, err)
 		}
 		inMachine := t.Changes() != before && reflect.DeepEqual(n.DriverInternalInfo, t.node.DriverInternalInfo)
-		switch read, kept, err := by.BootDevice(ctx, n); {
+		switch read, kept, err := t.boots.BootDevice(ctx, n); {
 		case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
 		case err != nil:
 			try.OK(err)
-		case read != device:
-			try.Failf("the boot device is %q after it was set to %s", read, device)
+		case read != t.device:
+			try.Failf("the boot device is %q after it was set to %s", read, t.device)
 		case kept != persistent && inMachine:
-			try.Failf("the boot device %s is read with persistent %t after it was set with %t", device, kept, persistent)
+			try.Failf("the boot device %s is read with persistent %t after it was set with %t", t.device, kept, persistent)
 		}
 	}
 }
@@ -108,36 +107,17 @@ func isRefused(err error) bool {
 	return errors.Is(err, conductor.Unsupported) || errors.Is(err, conductor.Invalid)
 }
 
-// bootDevice returns one of the boot devices that the hardware lists, and what sets it. It prefers the network, from
-// which the agent boots. Both are zero if the hardware lists none.
-func (t *tester) bootDevice(ctx context.Context) (by conductor.BootDeviceManager, device string) {
-	by, ok := t.Hardware.(conductor.BootDeviceManager)
-	if !ok {
-		return nil, ""
-	}
-	devices, err := by.BootDevices(ctx, t.node.Clone())
-	switch {
-	case err != nil || len(devices) == 0:
-		return nil, ""
-	case slices.Contains(devices, "pxe"):
-		return by, "pxe"
-	}
-	return by, devices[0]
-}
-
 func (t *tester) checkBootDevices(ctx context.Context) {
-	by, ok := t.Hardware.(conductor.BootDeviceManager)
-	if !ok {
+	if t.boots == nil {
 		return
 	}
-	try.Get(by.BootDevices(ctx, t.node.Clone()))
-	_, device := t.bootDevice(ctx)
-	if device != "" {
-		t.checkPersistence(ctx, by, device)
+	try.OK(t.listError)
+	if t.device != "" {
+		t.checkPersistence(ctx)
 	}
 	before := t.Changes()
-	err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false)
-	if !errors.Is(err, conductor.Invalid) && (device != "" || !isRefused(err)) {
+	err := t.boots.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false)
+	if !errors.Is(err, conductor.Invalid) && (t.device != "" || !isRefused(err)) {
 		try.Failf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
 	}
 	if t.Changes() != before {
@@ -147,7 +127,7 @@ func (t *tester) checkBootDevices(ctx context.Context) {
 
 // checkFence calls each method that needs permissions without any.
 func (t *tester) checkFence(ctx context.Context) {
-	for _, o := range t.guarded(ctx) {
+	for _, o := range t.guarded() {
 		before := t.Changes()
 		fenced, _ := permitting(ctx, 0)
 		err := o.call(fenced)
@@ -163,7 +143,7 @@ const mostPermissions = 100
 
 // checkEachRequest takes the permission away after each request of an operation.
 func (t *tester) checkEachRequest(ctx context.Context) {
-	for _, o := range t.operations(ctx) {
+	for _, o := range t.operations() {
 		for count := 0; ; count++ {
 			if count > mostPermissions {
 				try.Failf("%s asks for more than %d permissions", o.name, mostPermissions)
@@ -205,7 +185,7 @@ func (t *tester) checkConcurrent(ctx context.Context) {
 func (t *tester) checkContext(ctx context.Context) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	for _, o := range t.guarded(ctx) {
+	for _, o := range t.guarded() {
 		before := t.Changes()
 		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { _ = o.call(ctx); return struct{}{}, nil })
 		if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
@@ -223,7 +203,7 @@ func (t *tester) checkBroken(ctx context.Context) {
 		return
 	}
 	t.Break()
-	for _, o := range t.operations(ctx) {
+	for _, o := range t.operations() {
 		bounded, cancel := context.WithTimeout(ctx, grace)
 		err := o.call(bounded)
 		cancel()

@@ -82,8 +82,8 @@ func (t *tester) checkInvalid(ctx context.Context) {
 	keys := map[string]string{}
 	maps.Copy(keys, t.Hardware.Describe().Properties)
 	recorded := t.node.Clone()
-	if by, device := t.bootDevice(ctx); by != nil {
-		_ = by.SetBootDevice(ctx, recorded, device, true) // another promise is about its error
+	if t.device != "" {
+		_ = t.boots.SetBootDevice(ctx, recorded, t.device, true) // another promise is about its error
 	}
 	for key := range t.node.DriverInfo {
 		keys[key] = ""
@@ -114,9 +114,9 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) {
 	}
 	t.checkSecrets(problems)
 	before := t.Changes()
-	if by, device := t.bootDevice(ctx); by != nil && problems["management"] != nil {
+	if t.device != "" && problems["management"] != nil {
 		recorded := n.Clone()
-		err := by.SetBootDevice(ctx, n, device, false)
+		err := t.boots.SetBootDevice(ctx, n, t.device, false)
 		switch sent := t.Changes() - before; {
 		case err == nil:
 			try.Failf("the management interface is invalid, and the boot device was set")
