@@ -72,10 +72,14 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 		}
 		n.Properties = properties(n.Properties)
 	})
-	if err != nil {
-		return errors.Join(err, incomplete) // which may be why
+	switch {
+	case err != nil && len(macs) == 0:
+		return errors.Join(err, incomplete) // which may be why there is none
+	case err != nil:
+		return err
+	default:
+		return failure
 	}
-	return failure
 }
 
 // devicesSince is the first series with the PCI devices and the LLDP data of a Redfish inspection.

@@ -172,6 +172,20 @@ func TestAnInspectionSaysWhatItCouldNotRead(t *testing.T) {
 	require.Len(t, o.(*conductor.Inventory).Inventory["disks"], 1)
 }
 
+func TestAnInspectionRuleThatFailsTellsItsTextAlone(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
+	s := start(t, hardware.Config{})
+	_, err := s.CreateObject(t.Context(), &conductor.InspectionRule{Phase: "main", Actions: []map[string]any{
+		{"op": "fail", "args": []any{"not in the inventory of the site"}},
+	}})
+	require.NoError(t, err)
+	n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+	require.Equal(t, states.InspectFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "not in the inventory of the site")
+	require.NotContains(t, n.LastError, "Drives/1")
+}
+
 func TestAnIncompleteInspectionNeedsMemoryOrProcessors(t *testing.T) {
 	for _, test := range []struct {
 		has  bmctest.Hardware
