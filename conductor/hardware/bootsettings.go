@@ -40,7 +40,8 @@ func (b redfishManagement) awaitSetting(ctx context.Context, n *conductor.Node, 
 		return nil
 	}
 	now, err := read()
-	if err == nil && (now == wanted || now == "") || errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unsupported) {
+	mayPass := isAnyOf(err, verify.Unreachable, verify.Timeout, verify.Protocol)
+	if !mayPass && (err != nil || now == wanted || now == "") {
 		return err // no machine is rebooted for what its BMC does not tell
 	}
 	before, err := b.reboot(ctx, n)

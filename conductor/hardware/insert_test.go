@@ -120,13 +120,14 @@ func (m *slowMedia) VirtualMedia(context.Context, *conductor.Node) ([]conductor.
 	return nil, err
 }
 
-func TestAWaitForAnImageGoesOnWhateverABMCAnswersButARefusedPassword(t *testing.T) {
+func TestAWaitForAnImageEndsWithARefusedPasswordAndWithWhatDoesNotPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for kind := verify.Kind(0); !strings.HasPrefix(kind.Error(), "Kind("); kind++ {
 			m := &slowMedia{failures: []error{kind, kind}}
 			n := Node{Node: &conductor.Node{}, config: &Config{MediaTimeout: time.Minute}}
 			err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
-			if kind == verify.Credentials || kind == verify.Locked {
+			switch kind {
+			case verify.Credentials, verify.Locked, verify.TLS, verify.Misconfigured, verify.Panicked:
 				require.ErrorIs(t, err, kind)
 				require.Len(t, m.failures, 1)
 				continue

@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ironstate/ironstate/verify"
 )
@@ -17,12 +18,18 @@ type wait struct {
 }
 
 // ends reports whether a wait ends with the error of a read, nil for none. A refused password is not sent again, since
-// a BMC may lock its account. Any other failure may pass until the time of the wait is over: a BMC that restarts, or
-// whose machine boots, may not answer, may lack a resource, or may forbid it for a moment to a user who is logged in.
+// a BMC may lock its account. A certificate that is not trusted, an invalid configuration and a panic do not pass. Any
+// other failure may pass until the time of the wait is over: a BMC that restarts, or whose machine boots, may not
+// answer, may lack a resource, or may forbid it for a moment to a user who is logged in.
 func (w *wait) ends(err error) bool {
 	again := w.refused || !w.restarts
 	w.refused = verify.LoginRefused(err)
-	return w.refused && again
+	return w.refused && again || isAnyOf(err, verify.TLS, verify.Misconfigured, verify.Panicked)
+}
+
+// isAnyOf reports whether an error is of one of some kinds.
+func isAnyOf(err error, kinds ...verify.Kind) bool {
+	return slices.ContainsFunc(kinds, func(kind verify.Kind) bool { return errors.Is(err, kind) })
 }
 
 // refusedAtLogin reports whether the BMC has refused the password at a log-in: the next call would send it again. A BMC
