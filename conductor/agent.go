@@ -142,8 +142,8 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 // step "wait" or the hardware type is simulated ([Description]): a heartbeat does not say that the agent has done
 // anything. In a state that allows no heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a
 // wrong token, for a URL without TLS if [Config] requires it, for a URL that [agent.ParseURL] or [Config.AgentAddress]
-// refuses, and for another URL or certificate than in the agent's earlier heartbeats; or it comes from
-// [Conductor.Resume].
+// refuses, for another URL or certificate than in the agent's earlier heartbeats, and for work that waits while no
+// conductor has the node's hardware type; or it comes from [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
 	if err == nil && owner.ID != "" && !n.Agent.has(h.AgentToken) { // no stranger's heartbeat becomes a call

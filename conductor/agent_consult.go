@@ -14,7 +14,10 @@ import (
 )
 
 // consultsAgent reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and
-// its steps or its rescue wait for it.
+// its steps or its rescue wait for it. Only the hardware type knows that. A conductor without it gets the heartbeats of
+// a node that has no owner, and refuses them, as Ironic does.
+//
+// Source: get_topic_for in ironic/conductor/rpcapi.py.
 func (e *engine) consultsAgent(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
 	if !kind.waitsForAgent(n) {
@@ -22,7 +25,7 @@ func (e *engine) consultsAgent(ctx context.Context, n *Node) (bool, error) {
 	}
 	hardware, err := e.types.of(n)
 	if err != nil {
-		return false, nil
+		return false, err
 	}
 	return e.types.usesAgent(ctx, hardware, n, kind.work)
 }

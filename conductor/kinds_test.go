@@ -277,3 +277,33 @@ func TestNodesOfAnotherConductorGroupAreServedByTheirOwner(t *testing.T) {
 		}
 	})
 }
+
+func TestAHeartbeatIsRefusedWhileTheOnlyConductorOfTheHardwareTypeStops(t *testing.T) {
+	for _, status := range []string{"", "error"} {
+		synctest.Test(t, func(t *testing.T) {
+			var members *localMembership
+			k := startKinds(t, func(c *conductor.Config) { members = c.Membership.(*localMembership) })
+			alpha := k.conductors["alpha"]
+			n, err := alpha.CreateNode(k.ctx, &conductor.Node{
+				Driver: "beta", Interfaces: map[string]string{"deploy": "direct"}, Agent: conductor.AgentInfo{Token: "T"},
+				ProvisionState: states.DeployWait, TargetProvisionState: states.Active,
+			})
+			require.NoError(t, err)
+			owner, _ := alpha.Owner(n)
+			require.Equal(t, "beta", owner.Hostname)
+			require.NoError(t, members.Drain(k.ctx, owner.ID))
+			synctest.Wait()
+			_, described := alpha.Description("beta")
+			require.True(t, described)
+			err = alpha.Heartbeat(k.ctx, n.UUID, conductor.Heartbeat{
+				From: agentAt, CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9", AgentToken: "T", AgentStatus: status,
+			})
+			require.ErrorIs(t, err, conductor.Invalid)
+			require.EqualError(t, err, `no conductor has the hardware type "beta" of node `+n.UUID)
+			synctest.Wait()
+			got, err := alpha.Node(k.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, n, got)
+		})
+	}
+}
