@@ -11,20 +11,20 @@ import (
 
 // wait decides when a wait for a machine ends before the machine, or its BMC, has what is awaited.
 type wait struct {
-	// restarts says that the BMC restarts, with firmware of its own: it may refuse the password for a moment, and gets it
-	// once more.
+	// restarts says that the BMC restarts, with firmware of its own: for a moment it may show another certificate, or
+	// refuse the password, and gets it once more.
 	restarts bool
 	refused  bool // whether the last read has sent a password that was refused
 }
 
 // ends reports whether a wait ends with the error of a read, nil for none. A refused password is not sent again, since
-// a BMC may lock its account. A certificate that is not trusted, an invalid configuration and a panic do not pass. Any
-// other failure may pass until the time of the wait is over: a BMC that restarts, or whose machine boots, may not
-// answer, may lack a resource, or may forbid it for a moment to a user who is logged in.
+// a BMC may lock its account. A certificate that is not trusted, unless the BMC restarts, an invalid configuration and a
+// panic do not pass. Any other failure may pass until the time of the wait is over: a BMC that restarts, or whose
+// machine boots, may not answer, may lack a resource, or may forbid it for a moment to a user who is logged in.
 func (w *wait) ends(err error) bool {
 	again := w.refused || !w.restarts
 	w.refused = verify.LoginRefused(err)
-	return w.refused && again || isAnyOf(err, verify.TLS, verify.Misconfigured, verify.Panicked)
+	return w.refused && again || errors.Is(err, verify.TLS) && !w.restarts || isAnyOf(err, verify.Misconfigured, verify.Panicked)
 }
 
 // isAnyOf reports whether an error is of one of some kinds.
