@@ -138,6 +138,7 @@ func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind.texts.progress, err)
 	}
+	commands = upToStep(w, commands)
 	verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands)
 	t.engine.config.Log.Debug("the agent was asked", "node", n.UUID, "commands", len(commands), "verdict", verdict)
 	switch verdict {
@@ -157,6 +158,18 @@ func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) erro
 }
 
 func unchanged(*Node, time.Time) error { return nil }
+
+// upToStep returns an agent's commands without the last ones by which it was asked for its steps: they say nothing of
+// the step that it was sent before them. The conductor that asked may have died before it stored what follows. In
+// Ironic the node then waits for ever, since each heartbeat postpones the timeout.
+func upToStep(w agent.Work, commands []agent.Command) []agent.Command {
+	for i := len(commands); i > 0; i-- {
+		if last := commands[i-1]; last.Name != "get_"+string(w)+"_steps" || last.Status == agent.Running {
+			return commands[:i]
+		}
+	}
+	return nil
+}
 
 // waitsFor returns the current step as [agent.Judge] needs it.
 func (s Steps) waitsFor() agent.Current {

@@ -267,6 +267,34 @@ func (r *mortalRun) check(n *conductor.Node) {
 	require.Equal(r.t, r.steps[:len(steps)], steps, n.LastError)
 }
 
+// TestADeathWhileAnAgentIsAskedAgainForItsSteps kills the conductor at each action that follows a mismatch of versions,
+// until the work goes on. The next conductor repeats the step.
+func TestADeathWhileAnAgentIsAskedAgainForItsSteps(t *testing.T) {
+	for _, acts := range []bool{false, true} {
+		for action, waits := int32(1), true; waits && !t.Failed(); action++ {
+			t.Run(fmt.Sprintf("action %d %v", action, acts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := mortalRun{machine: &bootable{}, process: &mortal{Store: &conductor.Memory{}, acts: acts}}
+					r.agentNode = startMachine(t, states.Manageable, r.config(r.process))
+					r.clean("deploy.erase_devices")
+					r.boot()
+					r.set(func(a *agentProgram) { a.commands[len(a.commands)-1]["command_status"] = "VERSION_MISMATCH" })
+					r.process.actions.Store(action)
+					_ = r.Heartbeat(r.ctx, r.n.UUID, conductor.Heartbeat{
+						From: agentAt, CallbackURL: "http://10.0.0.7:9999", AgentVersion: "9.4.3", AgentToken: r.token,
+					})
+					r.takeOver()
+					require.True(t, r.process.dead.Load())
+					if waits = r.settle(r.n).ProvisionState == states.CleanWait; waits {
+						r.beat()
+						r.requireState(r.agentNode.end("SUCCEEDED", ""), states.Manageable, "")
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestAConductorThatMayHaveLostItsNodeSendsNoCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		membership := &hung{}

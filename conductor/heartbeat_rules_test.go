@@ -3,10 +3,12 @@
 package conductor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -80,4 +82,27 @@ func TestTheAnswersOfTheHardwareTypeDecideAboutAHeartbeat(t *testing.T) {
 		}
 	}
 	require.Len(t, decided, 3, decided)
+}
+
+func TestTheQuestionsForItsStepsSayNothingOfTheStepThatAnAgentWasSent(t *testing.T) {
+	list := func(names ...string) (commands []agent.Command) {
+		for _, name := range names {
+			command := agent.Command{Name: strings.TrimSuffix(name, " runs"), Status: agent.Succeeded}
+			if command.Name != name {
+				command.Status = agent.Running
+			}
+			commands = append(commands, command)
+		}
+		return commands
+	}
+	for _, test := range []struct{ commands, want []agent.Command }{
+		{nil, nil},
+		{list("get_deploy_steps", "get_deploy_steps"), nil}, // it has just started
+		{list("get_deploy_steps", "execute_deploy_step"), list("get_deploy_steps", "execute_deploy_step")},
+		{list("execute_deploy_step", "get_deploy_steps", "get_deploy_steps"), list("execute_deploy_step")},
+		{list("execute_deploy_step", "get_deploy_steps runs"), list("execute_deploy_step", "get_deploy_steps runs")}, // it is busy
+		{list("execute_clean_step", "get_clean_steps", "get_deploy_steps"), list("execute_clean_step", "get_clean_steps")},
+	} {
+		require.Equal(t, test.want, upToStep(agent.Deploy, test.commands))
+	}
 }
