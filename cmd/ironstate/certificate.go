@@ -26,6 +26,7 @@ type certificateFiles struct {
 
 	reading sync.Mutex // a client does not wait for another one that reads
 	read    time.Time
+	failure string // of the last read, which is logged once; empty for none
 }
 
 // readCertificate reads the files for the first time.
@@ -54,10 +55,16 @@ func (f *certificateFiles) reread() {
 		return
 	}
 	f.read = time.Now()
-	switch pair, err := readKeyPair(f.certificate, f.key); {
-	case err != nil:
-		f.log.Warn("the certificate cannot be read again, and the one from before is used", "file", f.certificate, "error", err)
-	case !slices.EqualFunc(pair.Certificate, f.current.Load().Certificate, bytes.Equal):
+	pair, err := readKeyPair(f.certificate, f.key)
+	if err != nil {
+		if text := err.Error(); text != f.failure { // a pipe, or a key for the begin of the process alone, stays so
+			f.failure = text
+			f.log.Warn("the certificate cannot be read again, and the one from before is used", "file", f.certificate, "error", err)
+		}
+		return
+	}
+	f.failure = ""
+	if !slices.EqualFunc(pair.Certificate, f.current.Load().Certificate, bytes.Equal) {
 		f.current.Store(&pair)
 		f.log.Info("the certificate was renewed", "file", f.certificate)
 	}

@@ -67,6 +67,10 @@ func TestARenewedCertificateIsUsedOnceItsFilesMatch(t *testing.T) {
 		require.NoError(t, os.Remove(key))
 		bubble.Sleep(rereadInterval)
 		shows(first, "no such file")
+		bubble.Sleep(rereadInterval)
+		_, err = files.get(nil)
+		require.NoError(t, err)
+		require.Empty(t, log.String(), "the same failure is told once")
 		require.NoError(t, os.WriteFile(key, renewed, 0o600))
 		shows(first, "")
 		files.reading.Lock() // another client reads

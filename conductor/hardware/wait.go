@@ -18,7 +18,7 @@ type wait struct {
 }
 
 // ends reports whether a wait ends with the error of a read, nil for none. A refused password is not sent again, since
-// a BMC may lock its account. A certificate that is not trusted, unless the BMC restarts, an invalid configuration and
+// a BMC may lock its account. A failure of TLS, unless the BMC restarts, an invalid configuration and
 // a panic do not pass. Any other failure may pass until the time of the wait is over: a BMC that restarts, or whose
 // machine boots, may not answer, may lack a resource, or may forbid it for a moment to a user who is logged in.
 func (w *wait) ends(err error) bool {

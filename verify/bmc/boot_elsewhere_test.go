@@ -121,6 +121,14 @@ func TestASessionThatEndsAtTheOtherResourceIsOpenedAgain(t *testing.T) {
 	}
 }
 
+func TestABootDeviceIsNotSetInAPageForPeople(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
+		bmctest.Fault{On: systemPath + "/SD", Do: bmctest.HTMLPage()},
+		bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("@Redfish.Settings")})
+	require.ErrorIs(t, d.SetBootDevice(t.Context(), "node", "pxe", true), verify.Unsupported)
+	require.Equal(t, "None Disabled UEFI", server.Boot("1"))
+}
+
 func TestABootModeIsSetInTheOtherResource(t *testing.T) {
 	idle := bmctest.Fault{On: systemPath + "/SD", Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")}
 	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true}, idle)

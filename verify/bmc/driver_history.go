@@ -49,10 +49,12 @@ func (h history) after(o outcome, idle time.Duration) (next history, keep, ended
 	case o.err == nil && h.forbidden == o.op:
 		next.forbidden = ""
 	}
-	lasting := kind == verify.Forbidden && !o.unauthorized && next.forbidden == o.op && o.at.Sub(next.forbiddenAt) <= idle
+	lasting := kind == verify.Forbidden && !o.unauthorized && !verify.LoginRefused(o.err) &&
+		next.forbidden == o.op && o.at.Sub(next.forbiddenAt) <= idle
 	refused := errors.Is(o.err, verify.Credentials) && !lasting
 	next.failed = o.err != nil && !lasting &&
 		!slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(o.err, k) })
 	keep = o.err == nil || o.expires && !refused && !(h.failed && next.failed)
-	return next, keep, refused && o.expires && !fresh && kind != verify.Locked
+	ended = o.expires && !fresh && !lasting && (kind == verify.Credentials || kind == verify.Forbidden)
+	return next, keep, ended
 }

@@ -79,7 +79,7 @@ func TestAConnectionIsKeptOrEndsByTheHistoryOfItsCalls(t *testing.T) {
 	}
 }
 
-// All histories of three calls.
+// All histories of two calls, the second of which is made again.
 func TestHistoriesOverTheWholeSpace(t *testing.T) {
 	var outcomes []outcome
 	for kind := range success + 1 {
@@ -102,9 +102,8 @@ func TestHistoriesOverTheWholeSpace(t *testing.T) {
 					require.False(t, ended && (i == 0 || !o.expires), "only a session of an earlier call has ended")
 					require.False(t, ended && kind != verify.Credentials && kind != verify.Forbidden, "%v is no refusal", kind)
 					require.True(t, keep || o.err != nil, "a success keeps the connection")
-					if ended = i > 0 && o.expires && kind == verify.Credentials; ended {
-						require.False(t, keep, "no refused password is sent again over the connection")
-					}
+					refused := kind == verify.Credentials || kind == verify.Forbidden && !keep
+					require.Equal(t, i > 0 && o.expires && refused, ended, "%v after %v", o, h)
 					h = next
 					h.used = o.at
 				}

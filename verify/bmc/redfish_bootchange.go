@@ -111,7 +111,7 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	switch {
 	case ended != nil:
 		return nil, ended
-	case other.answer.Status != http.StatusOK:
+	case other.answer.Status != http.StatusOK, other.raw == nil: // a page for people, perhaps
 		return a, err
 	}
 	now, _ := other.boot() // of another type, it has another value

@@ -80,12 +80,8 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 // isNoHost reports whether a system that cannot be read is another one than the user's machine: it is not there, the
 // user may not read it, or it is a board without power. Any other may be the machine that is meant.
 func (a *Answer) isNoHost() bool {
-	switch a.Status {
-	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-		return true
-	default:
-		return a.Status == http.StatusServiceUnavailable && bytes.Contains(a.Body, []byte(unpowered))
-	}
+	return a.absent() || a.Status == http.StatusForbidden || a.Status == http.StatusGone ||
+		a.Status == http.StatusServiceUnavailable && bytes.Contains(a.Body, []byte(unpowered))
 }
 
 // unread returns the error of a system that may be the one that is meant, and cannot be read.

@@ -130,10 +130,10 @@ func TestASystemThatCannotBeReadMayBeTheOneThatIsMeant(t *testing.T) {
 	}{
 		{403, "{}", false, 0},
 		{404, "{}", false, 0},
+		{501, "{}", false, 0},
 		{503, `{"error": {"code": "Ami.1.0.HMCCommuicationFailed"}}`, false, 0}, // a board without power
 		{429, "{}", true, verify.Unreachable},
 		{500, "{}", true, verify.Protocol},
-		{501, "{}", true, verify.Unsupported},
 		{503, "{}", true, verify.Unreachable},
 		{200, "[", true, verify.Protocol},
 	} {
