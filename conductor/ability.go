@@ -64,7 +64,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	return boot.Device, boot.Persistent, err
 }
 
-// bootDevices names, in the text of a refusal, what a hardware type that is no [BootDeviceManager] cannot do.
+// bootDevices is the word in the refusal of a request that only a [BootDeviceManager] can serve.
 const bootDevices = "boot devices"
 
 type bootArgs struct {

@@ -159,9 +159,9 @@ func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) erro
 
 func unchanged(*Node, time.Time) error { return nil }
 
-// upToStep returns an agent's commands without the last ones by which it was asked for its steps: they say nothing of
-// the step that it was sent before them. The conductor that asked may have died before it stored what follows. In
-// Ironic the node then waits for ever, since each heartbeat postpones the timeout.
+// upToStep returns an agent's commands without the questions for its steps at their end: these say nothing about the
+// step that the agent was sent before. A conductor may have died between such a question and its next write. In Ironic
+// the node then waits for ever, since each heartbeat postpones the timeout.
 func upToStep(w agent.Work, commands []agent.Command) []agent.Command {
 	for i := len(commands); i > 0; i-- {
 		if last := commands[i-1]; last.Name != "get_"+string(w)+"_steps" || last.Status == agent.Running {

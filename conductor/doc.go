@@ -139,13 +139,13 @@ package conductor
 //	membership, session                                    who is alive, and who owns a node
 //	reconcile                                              which action a node needs, and its execution
 //	rulebook, rules_request, rules_refusal                 decisions about requests and updates of clients,
-//	rules_work, rules_end                                  about steps, what agents send, and the end of work
+//	rules_work, rules_end                                  about steps, lookups and heartbeats, and the end of work
 //	transition                                             transitions; internal/inorder has the calls of OnTransition
 //	interfaces                                             the hardware interfaces of nodes
 //	expected                                               the times after which nodes are overdue
 //	engine                                                 reservations, and the permission for each hardware operation;
 //	                                                       internal/workerpool has the workers
-//	hardware, fake, fake_interfaces, cache                 hardware types, and what is read of their machines
+//	hardware, fake, fake_interfaces, cache                 hardware types, and the data that they read from machines
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
@@ -159,8 +159,8 @@ package conductor
 //	agent, agent_consult, agent_fasttrack                  the agent's heartbeats, what follows, and an agent that stays
 //	agent_trust                                            which agent is the node's: its address, certificate and token
 //	agent_boot                                             the agent's boot and steps; internal/raidconfig reads RAID
-//	agent_deploy                                           what internal/agentdeploy needs, which has the steps of a
-//	                                                       deployment by the agent; internal/agentimage and
-//	                                                       internal/configdrive have the rules for what it writes
+//	agent_deploy                                           deployments by the agent: internal/agentdeploy has their
+//	                                                       steps, internal/agentimage and internal/configdrive the
+//	                                                       rules for the image and the configuration drive
 //
 // CONTRIBUTING.md has the functions that decide about a failure, in the order of their calls.

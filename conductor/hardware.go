@@ -214,10 +214,10 @@ const askTimeout = 5 * time.Second
 type question struct{ driver, node, what string }
 
 // askHardware calls methods of a node's hardware type that have no context. If the call panics or does not return in
-// time, askHardware returns a [*HardwareError] that says what was asked for. It returns the context's error if the
-// context has ended. As long as a call that is late has not returned, the same question about the node fails at once:
-// clients and work ask again and again, and each call would keep a goroutine and a record. A call that a client has
-// left may be in time for others until its own time is over.
+// time, the error is a [*HardwareError] that names the question. If the context has ended, it is the context's error.
+// As long as a call that is late has not returned, the same question about the node fails at once: clients and work ask
+// again and again, and each call would keep a goroutine and a record. A call that a client has left may be in time for
+// others until its own time is over.
 func askHardware[T any](ctx context.Context, types *hardwareTypes, n *Node, what string, f func() T) (answer T, err error) {
 	q := question{n.Driver, n.UUID, what}
 	if left := types.unanswered.Left(q); left != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The answers are those of Ironic 39.0.0.
+// Ironic 39.0.0 gives these answers.
 func TestTheQueryIsReadAsByIronicsWebFramework(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	require.Equal(t, "Unexpected arguments: x", s.do("GET", "/v1/nodes?limit=1;x=1", "latest", "").fault())
@@ -256,8 +256,8 @@ func TestShardsOfNoNameAreNotNodesWithoutShard(t *testing.T) {
 		s.do("GET", "/v1/shards", "1.82", "").body)
 }
 
-// The body is an argument that further segments and the query may name, and its keys hide parameters of the query. The
-// answers are those of Ironic 39.0.0.
+// The body is an argument that further segments and the query may name, and its keys hide parameters of the query.
+// Ironic 39.0.0 gives these answers.
 func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})

@@ -102,7 +102,7 @@ func arguments(parameters ...parameter) func(*request) error {
 	}
 }
 
-// from returns a check that refuses a request below the first API version that has what it asks for.
+// from returns a check that refuses a request of an API version before the first one that has the requested function.
 func from(first states.APIVersion, refusal error) func(*request) error {
 	return func(q *request) error {
 		if q.Version < first {

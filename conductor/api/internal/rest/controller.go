@@ -13,8 +13,9 @@ import (
 // Serve answers a request whose path and method have an action.
 type Serve = func(r *Request) (Answer, error)
 
-// Checks are called in Ironic's order before a request is served, and the first fault is the answer. A check stores
-// what it has read in the request Q of its package, for later checks and for the handler.
+// Checks are called in Ironic's order before a request is served, and the first fault is the answer. Q is the type of a
+// request in the package of the checks. A check stores the values that it reads in the request, for later checks and
+// for the handler.
 type Checks[Q any] []func(q Q) error
 
 // Or returns the checks, or the usual ones if they are nil.
