@@ -142,8 +142,8 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 // step "wait" or the hardware type is simulated ([Description]): a heartbeat does not say that the agent has done
 // anything. In a state that allows no heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a
 // wrong token, for a URL without TLS if [Config] requires it, for a URL that [agent.ParseURL] or [Config.AgentAddress]
-// refuses, for another URL or certificate than in the agent's earlier heartbeats, and for work that waits while no
-// conductor has the node's hardware type; or it comes from [Conductor.Resume].
+// refuses, for another URL or certificate than in the agent's earlier heartbeats, and while no conductor of the node's
+// conductor group has its hardware type; or it comes from [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
 	if err == nil && owner.ID != "" && !n.Agent.has(h.AgentToken) { // no stranger's heartbeat becomes a call
@@ -154,6 +154,10 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	}
 	if err == nil {
 		_, err = heartbeatMethod.dispatch(ctx, c, ident, h)
+	}
+	var refused *Error
+	if errors.Is(err, errNoConductor) && errors.As(err, &refused) {
+		refused.Reason = Invalid
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // kindCall is the kind of the records with which conductors call each other.
@@ -150,8 +151,10 @@ type calls struct {
 }
 
 // elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
-// hardware type or is in another conductor group. The ID of the owner is empty otherwise, and if the
-// node has no owner.
+// hardware type or is in another conductor group, from which the node's BMC may be out of reach. The ID of the owner is
+// empty otherwise. The error matches errNoConductor if the node has no owner.
+//
+// Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
 	if c.config.alone() {
 		return nil, owner, nil
@@ -168,8 +171,26 @@ func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Mem
 	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
 		return n, owner, nil
 	}
-	owner, _ = s.owner(n)
+	owner, ok := s.owner(n)
+	if !ok {
+		return n, owner, noConductor(n, c.config.Table.Series(), NotFound)
+	}
 	return n, owner, nil
+}
+
+// errNoConductor is the cause of a refusal because no conductor can serve a node.
+var errNoConductor = errors.New("no conductor")
+
+// noConductor refuses a request for a node that no conductor can serve.
+func noConductor(n *Node, series states.Series, reason Reason) *Error {
+	hint := ""
+	if series >= states.Epoxy {
+		hint = " Ensure the driver is valid and enabled."
+	}
+	refused := refuse(reason, "No valid host was found. Reason: No conductor service registered which supports driver %s "+
+		"for conductor group %q.%s", n.Driver, n.ConductorGroup, hint)
+	refused.Err = errNoConductor
+	return refused
 }
 
 // forward stores a call and waits for its result, for forwardTimeout at most. The error matches

@@ -82,7 +82,7 @@ func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 // not continued it.
 func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync, c.Membership = true, nil })
 		steps := []conductor.Step{
 			{Interface: "deploy", Step: "erase_devices_metadata", InBand: true},
 			{Interface: "deploy", Step: "erase_devices", InBand: true},

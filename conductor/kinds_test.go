@@ -253,7 +253,7 @@ func TestARequestFailsIfTheConductorWithTheHardwareTypeDies(t *testing.T) {
 		err = alpha.SetBootDevice(k.ctx, n.UUID, "pxe", false)
 		require.ErrorIs(t, err, conductor.NoWorker)
 
-		require.ErrorIs(t, alpha.SetBootDevice(k.ctx, n.UUID, "pxe", false), conductor.Invalid, "no conductor has the type")
+		require.ErrorIs(t, alpha.SetBootDevice(k.ctx, n.UUID, "pxe", false), conductor.NotFound, "no conductor has the type")
 		calls, err := alpha.Objects(k.ctx, "calls")
 		require.NoError(t, err)
 		require.Empty(t, calls, "no call is left in the store")
@@ -278,6 +278,35 @@ func TestNodesOfAnotherConductorGroupAreServedByTheirOwner(t *testing.T) {
 	})
 }
 
+// A conductor of another group may not reach the node's BMC. Source: get_conductor_for in ironic/conductor/rpcapi.py.
+func TestAConductorOfAnotherGroupServesNoNodeWhoseGroupHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &conductor.Fake{Before: func(_ context.Context, n *conductor.Node, operation string) error {
+			t.Errorf("%s of the node of the group %s", operation, n.ConductorGroup)
+			return nil
+		}}
+		k := startKinds(t, func(c *conductor.Config) {
+			c.Group, c.Hardware = c.Name, map[string]conductor.Hardware{"fake-hardware": shared}
+		})
+		alpha := k.conductors["alpha"]
+		n, err := alpha.CreateNode(k.ctx, &conductor.Node{Driver: "fake-hardware", ConductorGroup: "none", ProvisionState: states.Enroll})
+		require.NoError(t, err)
+		_, _, bootDevice := alpha.BootDevice(k.ctx, n.UUID)
+		for operation, err := range map[string]error{
+			"power": alpha.SetPower(k.ctx, n.UUID, states.PowerOn, 0), "boot device": bootDevice,
+			"manage": alpha.Provision(k.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage"}),
+		} {
+			require.ErrorIs(t, err, conductor.NotFound, operation)
+			require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports driver "+
+				`fake-hardware for conductor group "none". Ensure the driver is valid and enabled.`, operation)
+		}
+		synctest.Wait()
+		got, err := alpha.Node(k.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, n, got)
+	})
+}
+
 func TestAHeartbeatIsRefusedWhileTheOnlyConductorOfTheHardwareTypeStops(t *testing.T) {
 	for _, status := range []string{"", "error"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -299,7 +328,8 @@ func TestAHeartbeatIsRefusedWhileTheOnlyConductorOfTheHardwareTypeStops(t *testi
 				From: agentAt, CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9", AgentToken: "T", AgentStatus: status,
 			})
 			require.ErrorIs(t, err, conductor.Invalid)
-			require.EqualError(t, err, `no conductor has the hardware type "beta" of node `+n.UUID)
+			require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports driver "+
+				`beta for conductor group "". Ensure the driver is valid and enabled.`)
 			synctest.Wait()
 			got, err := alpha.Node(k.ctx, n.UUID)
 			require.NoError(t, err)

@@ -102,12 +102,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
 	}
 	if _, ok := c.Description(n.Driver); !ok {
-		hint := ""
-		if c.config.Table.Series() >= states.Epoxy {
-			hint = " Ensure the driver is valid and enabled."
-		}
-		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s "+
-			"for conductor group %q.%s", n.Driver, n.ConductorGroup, hint)
+		return nil, noConductor(n, c.config.Table.Series(), Invalid)
 	}
 	if err := errors.Join(checkProperties(n, c.config.Table.Series()), c.rules.checkInterfaces(&Node{}, n)); err != nil {
 		return nil, err

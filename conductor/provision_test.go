@@ -151,7 +151,9 @@ func TestADeploymentWhoseTemplatesCannotBeReadIsRefused(t *testing.T) {
 func TestARequestWithoutWorkLeavesTheCleanUpToTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}
-		f := start(t, func(c *conductor.Config) { c.Store, c.Group, c.SkipPowerSync = store, "rack1", true })
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.Group, c.SkipPowerSync, c.Membership = store, "rack1", true, nil
+		})
 		n := f.node(states.CleanFail)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 		require.NoError(t, err)

@@ -177,12 +177,12 @@ func (s situation) columns() columns {
 	return set
 }
 
-// node returns the situation as a node of ironstate. No conductor does its work.
+// node returns the situation as a node of ironstate.
 func (s situation) node() *conductor.Node {
 	record := s.record()
 	n := &conductor.Node{}
 	into(n, record)
-	n.Driver, n.ConductorGroup, n.Claim, n.Interfaces = "fake-hardware", elsewhere, n.Reservation, map[string]string{}
+	n.Driver, n.Claim, n.Interfaces = "fake-hardware", n.Reservation, map[string]string{}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = s.at.State, s.at.Target, s.at.LastError
 	for name, value := range record {
 		if kind, is := strings.CutSuffix(name, "_interface"); is {

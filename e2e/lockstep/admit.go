@@ -23,7 +23,7 @@ func (c admissionComparison) title() string { return "admission: " + c.Name }
 
 // compare compares Ironic, ironstate's API, package admission and, for some comparisons, package plan.
 func (c admissionComparison) compare(result *Comparison, ctx context.Context, i *Ironic) {
-	a := admitting{Comparison: result, of: c, ironic: i, service: startScripted(ctx, i.Series)}
+	a := admitting{Comparison: result, of: c, ironic: i, service: startWithoutWork(ctx, i.Series)}
 	defer a.service.Close()
 	for s, q := range c.trials(i.Installation) {
 		a.number++

@@ -44,7 +44,7 @@ type life struct {
 func (i *Ironic) beginLife(ctx context.Context, s *scripted, from states.State) *life {
 	at := i.inState(from)
 	uuid := i.nodeIn(ctx, at, nil)
-	s.newNode(ctx, uuid, "")
+	s.newNode(ctx, uuid)
 	s.put(ctx, uuid, at)
 	m := try.Get(machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid}))
 	return &life{ironic: i, service: s, uuid: uuid, machine: m, seen: []machine.Node{at}, compared: 1}

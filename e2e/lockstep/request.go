@@ -81,9 +81,9 @@ func (i Installation) versionsFor(state states.State, word string) []states.APIV
 // ironstate's conductor.
 func (c *Comparison) requests(ctx context.Context, i *Ironic) {
 	node := i.newNode(ctx)
-	s := startScripted(ctx, i.Series)
+	s := startWithoutWork(ctx, i.Series)
 	defer s.Close()
-	s.newNode(ctx, node, elsewhere)
+	s.newNode(ctx, node)
 	for state := range i.table().States().All() {
 		c.requestsIn(ctx, i, s, node, state)
 	}

@@ -66,6 +66,15 @@ const checkInterval = 20 * time.Millisecond
 
 // startScripted starts a conductor, which must be closed.
 func startScripted(ctx context.Context, series states.Series) *scripted {
+	return startMember(ctx, series, withSomebody{})
+}
+
+// startWithoutWork starts a conductor whose API accepts requests, and which does no work. It must be closed.
+func startWithoutWork(ctx context.Context, series states.Series) *scripted {
+	return startMember(ctx, series, withSomebody{drains: true})
+}
+
+func startMember(ctx context.Context, series states.Series, members withSomebody) *scripted {
 	s := &scripted{
 		series: series, store: &conductor.Memory{},
 		moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{},
@@ -74,7 +83,7 @@ func startScripted(ctx context.Context, series states.Series) *scripted {
 		OnTransition: s.moved,
 		Store:        s.store, Table: series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: series}}},
-		CheckInterval: checkInterval, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
+		CheckInterval: checkInterval, Membership: members, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
 	}))
 	s.Client = newClient(s.Endpoint)
 	return s
@@ -84,9 +93,10 @@ func startScripted(ctx context.Context, series states.Series) *scripted {
 const somebody = "somebody"
 
 // withSomebody is the membership of the service's conductor and of somebody.
-type withSomebody struct{}
+type withSomebody struct{ drains bool }
 
-func (withSomebody) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+func (m withSomebody) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	self.Draining = m.drains
 	return func(yield func([]conductor.Member, error) bool) {
 		if yield([]conductor.Member{self, {ID: somebody, Hostname: somebody}}, nil) {
 			<-ctx.Done()
@@ -128,13 +138,9 @@ func (s *scripted) Close() {
 	s.Service.Close()
 }
 
-// elsewhere is a conductor group without conductors: the API accepts requests for its
-// nodes, but no conductor does the work.
-const elsewhere = "elsewhere"
-
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
-func (s *scripted) newNode(ctx context.Context, uuid, group string) {
-	try.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ConductorGroup: group, ProvisionState: states.Enroll})))
+func (s *scripted) newNode(ctx context.Context, uuid string) {
+	try.Get(s.conductor.CreateNode(ctx, nodeOf(&conductor.Node{UUID: uuid, ProvisionState: states.Enroll})))
 }
 
 // lose creates a node as its holder left it, which has died.
