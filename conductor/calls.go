@@ -156,9 +156,6 @@ type calls struct {
 //
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
-	if c.config.alone() {
-		return nil, owner, nil
-	}
 	s, err := c.sessions.current()
 	if err != nil {
 		return nil, owner, nil // the caller's method says so, if it needs the membership

@@ -82,7 +82,7 @@ func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 // not continued it.
 func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, func(c *conductor.Config) { c.SkipPowerSync, c.Membership = true, nil })
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync, c.Membership = true, withBeta{draining: true} })
 		steps := []conductor.Step{
 			{Interface: "deploy", Step: "erase_devices_metadata", InBand: true},
 			{Interface: "deploy", Step: "erase_devices", InBand: true},
@@ -94,8 +94,6 @@ func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
 			Interfaces:           map[string]string{"deploy": "direct"},
 			CleanSteps:           &conductor.Steps{Prepared: true, Planned: steps, Begun: 2, Current: &steps[1]},
 		})
-		require.NoError(t, err)
-		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ConductorGroup = "of another conductor"; return nil })
 		require.NoError(t, err)
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		require.Equal(t, states.Cleaning, f.settle(n).ProvisionState)

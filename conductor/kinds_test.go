@@ -279,32 +279,27 @@ func TestNodesOfAnotherConductorGroupAreServedByTheirOwner(t *testing.T) {
 }
 
 // A conductor of another group may not reach the node's BMC. Source: get_conductor_for in ironic/conductor/rpcapi.py.
-func TestAConductorOfAnotherGroupServesNoNodeWhoseGroupHasNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := &conductor.Fake{Before: func(_ context.Context, n *conductor.Node, operation string) error {
-			t.Errorf("%s of the node of the group %s", operation, n.ConductorGroup)
-			return nil
-		}}
-		k := startKinds(t, func(c *conductor.Config) {
-			c.Group, c.Hardware = c.Name, map[string]conductor.Hardware{"fake-hardware": shared}
+func TestAConductorServesNoNodeOfAGroupWithoutConductors(t *testing.T) {
+	for name, members := range map[string]conductor.Membership{"alone": nil, "beside another": withBeta{}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Group, c.Membership = "east", members })
+			f.hook.Store(beforeOperation(func(_ context.Context, n *conductor.Node, operation string) error {
+				t.Errorf("%s: %s of the node of the group %s", name, operation, n.ConductorGroup)
+				return nil
+			}))
+			n := f.create(conductor.Node{ConductorGroup: "west", ProvisionState: states.Enroll})
+			_, _, bootDevice := f.BootDevice(f.ctx, n.UUID)
+			for operation, err := range map[string]error{
+				"power": f.SetPower(f.ctx, n.UUID, states.PowerOn, 0), "boot device": bootDevice,
+				"manage": f.Provision(f.ctx, n.UUID, f.provision("manage")),
+			} {
+				require.ErrorIs(t, err, conductor.NotFound, operation)
+				require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports driver "+
+					`fake-hardware for conductor group "west". Ensure the driver is valid and enabled.`, operation)
+			}
+			require.Equal(t, n, f.settle(n))
 		})
-		alpha := k.conductors["alpha"]
-		n, err := alpha.CreateNode(k.ctx, &conductor.Node{Driver: "fake-hardware", ConductorGroup: "none", ProvisionState: states.Enroll})
-		require.NoError(t, err)
-		_, _, bootDevice := alpha.BootDevice(k.ctx, n.UUID)
-		for operation, err := range map[string]error{
-			"power": alpha.SetPower(k.ctx, n.UUID, states.PowerOn, 0), "boot device": bootDevice,
-			"manage": alpha.Provision(k.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage"}),
-		} {
-			require.ErrorIs(t, err, conductor.NotFound, operation)
-			require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports driver "+
-				`fake-hardware for conductor group "none". Ensure the driver is valid and enabled.`, operation)
-		}
-		synctest.Wait()
-		got, err := alpha.Node(k.ctx, n.UUID)
-		require.NoError(t, err)
-		require.Equal(t, n, got)
-	})
+	}
 }
 
 func TestAHeartbeatIsRefusedWhileTheOnlyConductorOfTheHardwareTypeStops(t *testing.T) {

@@ -22,9 +22,10 @@ import (
 const otherMember = "beta's"
 
 // withBeta is a membership with two members: the conductor that joins, and beta.
-type withBeta struct{}
+type withBeta struct{ draining bool }
 
-func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+func (m withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	self.Draining = m.draining
 	return func(yield func([]conductor.Member, error) bool) {
 		if yield([]conductor.Member{self, {ID: otherMember, Hostname: "beta"}}, nil) {
 			<-ctx.Done()

@@ -152,7 +152,7 @@ func TestARequestWithoutWorkLeavesTheCleanUpToTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}
 		f := start(t, func(c *conductor.Config) {
-			c.Store, c.Group, c.SkipPowerSync, c.Membership = store, "rack1", true, nil
+			c.Store, c.SkipPowerSync, c.Membership = store, true, withBeta{draining: true}
 		})
 		n := f.node(states.CleanFail)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
