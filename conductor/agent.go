@@ -5,13 +5,15 @@ package conductor
 import (
 	"cmp"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"time"
 
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/errtext"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,112 +29,6 @@ type Heartbeat struct {
 	AgentVerifyCA      string
 	AgentStatus        string // "start", "end", "error", or empty
 	AgentStatusMessage string
-}
-
-// Lookup returns the node of an agent that has just started, by the node's UUID or by the
-// MAC addresses of the machine, and the token that the agent must send in its heartbeats.
-// The address from which the request came is stored with the token. The token is empty if one was
-// given out or made before: that is logged with both addresses, unless it is the first lookup
-// of the agent that was booted with its token. The error matches [NotFound] if no
-// node has the addresses, if several nodes have them, or if the node is in a state that
-// does not allow a lookup, and [Invalid] for more than 128 addresses.
-//
-// Source: ironic/api/controllers/v1/ramdisk.py and get_node_with_token in
-// ironic/conductor/manager.py.
-func (c *Conductor) Lookup(ctx context.Context, from netip.Addr, addresses []string, uuid string) (n *Node, token string, err error) {
-	if uuid == "" {
-		if uuid, err = c.fleet.byAddress(ctx, addresses); err != nil {
-			return nil, "", err
-		}
-	}
-	fresh := newAgentToken()
-	var before AgentInfo
-	_, _, err = c.fleet.edit(ctx, uuid, func(found *Node) error {
-		if !c.rules.lookupAllowed(found).Has(found.ProvisionState) {
-			return refuse(NotFound, "Node %s could not be found.", uuid)
-		}
-		n, before, token = found, found.Agent, ""
-		switch {
-		case before.Token == "":
-			token = fresh
-			n.Agent.Token, n.Agent.From = fresh, from
-		case !before.From.IsValid() && from.IsValid():
-			n.Agent.From = from
-		default:
-			return errNothingToDo
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errNothingToDo) {
-		if n = c.givenToken(ctx, n, fresh); n == nil {
-			return nil, "", err
-		}
-	}
-	if before.refuses(from) {
-		c.config.Log.Warn("a lookup gets no token, since the node's agent has one", "node", n.UUID, "from", from, "agent", before.From)
-	}
-	return n, token, nil
-}
-
-// givenToken returns the stored node of a lookup that has failed if it has the fresh token, otherwise nil. The response
-// of the store was lost then, and the agent would get no token at its next lookup. A store that does not answer, as
-// one without a leader, is asked again for a time.
-func (c *Conductor) givenToken(ctx context.Context, n *Node, fresh string) *Node {
-	if n == nil || n.Agent.Token != fresh {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-	defer cancel()
-	stored, _ := sleep.Until(ctx, reportBackoff, func() (*Node, bool, error) {
-		stored, err := c.fleet.storedNode(ctx, n.UUID)
-		return stored, err == nil || errors.Is(err, NotFound), nil
-	})
-	if stored == nil || stored.Agent.Token != fresh {
-		return nil
-	}
-	return stored
-}
-
-// refuses reports whether a lookup from an address comes from another agent than the one with the token, or from an
-// agent that has lost it. An agent that was booted with its token looks the node up as well, and needs no other.
-func (a AgentInfo) refuses(from netip.Addr) bool {
-	return a.Token != "" && (!a.TokenPregenerated || a.From.IsValid() && a.From != from)
-}
-
-// maxInterfaces bounds the network interfaces of a machine: the addresses of a lookup, and the ports of an inspection.
-const maxInterfaces = 128
-
-// byAddress returns the UUID of the node that has ports with the addresses.
-func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, error) {
-	if len(addresses) > maxInterfaces {
-		return "", refuse(Invalid, "A machine has at most %d network interfaces, and these are the addresses of %d.",
-			maxInterfaces, len(addresses))
-	}
-	found := ""
-	for _, address := range addresses {
-		for _, key := range addressKeys(address) {
-			r, err := f.store.Get(ctx, KindPort, key)
-			if errors.Is(err, NotFound) {
-				continue
-			}
-			if err != nil {
-				return "", fmt.Errorf("load the port with the %s: %w", key, err)
-			}
-			o, err := decodeObject(r)
-			if err != nil {
-				return "", err
-			}
-			node := o.Meta().NodeUUID
-			if found != "" && found != node {
-				return "", refuse(NotFound, "No node with the addresses %v: they belong to several nodes.", addresses)
-			}
-			found = node
-		}
-	}
-	if found == "" {
-		return "", refuse(NotFound, "No node with the addresses %v could be found.", addresses)
-	}
-	return found, nil
 }
 
 // Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. If the node uses the agent
@@ -220,13 +116,6 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	return nil
 }
 
-var errAgentToken = refuse(Invalid, "Invalid or missing agent token received.")
-
-// has reports whether the agent has the token.
-func (a AgentInfo) has(token string) bool {
-	return a.Token != "" && subtle.ConstantTimeCompare([]byte(a.Token), []byte(token)) == 1
-}
-
 // heartbeatEffect says what the conductor does after it has stored a heartbeat. Its text is logged.
 type heartbeatEffect string
 
@@ -253,6 +142,36 @@ func (e *engine) heartbeatEffect(
 	}
 	effect, failure = heartbeatByAnswers(h, e.types.description(n).Simulated, consults, waits)
 	return effect, failure, nil
+}
+
+// heartbeatByRecord returns the effect of a heartbeat if the node's record alone decides it. The effect is empty if the
+// hardware type has to be asked.
+func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
+	switch {
+	case n.Reservation != "":
+		return heartbeatReserved, nil
+	case !kindOf(n.ProvisionState).waitsForAgent(n):
+		return heartbeatNotAwaited, nil
+	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
+		if failure = b.endsInMaintenance(n); failure != nil {
+			return heartbeatResumes, failure
+		}
+		return heartbeatMaintenance, nil
+	default:
+		return "", nil
+	}
+}
+
+// endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,
+// nil if the work waits until the maintenance has ended.
+//
+// Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
+func (b *rulebook) endsInMaintenance(n *Node) error {
+	work := kindOf(n.ProvisionState).texts.inMaintenance
+	if work == "" || b.admission().Work(n.Fields()) == nil {
+		return nil
+	}
+	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
 }
 
 // heartbeatByAnswers returns the effect of a heartbeat for which a node waits. The other arguments are the answers of
@@ -285,6 +204,152 @@ func (e *engine) waitsBuiltIn(ctx context.Context, n *Node) (bool, error) {
 	step, _ := e.rules.runnable(n.Step(), available)
 	return step.Step == "wait" && step.Run == nil, nil
 }
+
+// consultsAgent reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and
+// its steps or its rescue wait for it. Only the hardware type knows that. A conductor without it gets the heartbeats of
+// a node that has no owner, and refuses them, as Ironic does.
+//
+// Source: get_topic_for in ironic/conductor/rpcapi.py.
+func (e *engine) consultsAgent(ctx context.Context, n *Node) (bool, error) {
+	kind := kindOf(n.ProvisionState)
+	if !kind.waitsForAgent(n) {
+		return false, nil
+	}
+	hardware, err := e.types.of(n)
+	if err != nil {
+		return false, err
+	}
+	return e.types.usesAgent(ctx, hardware, n, kind.work)
+}
+
+// consultAgent handles the heartbeat of a node's agent, for which the node's work waits, in a goroutine of its own: it
+// reserves the node, asks the agent for its commands and stores the result. If the work continues and this conductor
+// owns the node, the goroutine does the work. consultAgent does nothing while a process works on the node, or once the
+// node has left the state or its agent; the next heartbeat comes soon.
+func (e *engine) consultAgent(waiting *Node) {
+	id := waiting.UUID
+	log := e.config.Log.With("node", id)
+	s, err := e.sessions.current()
+	if err != nil {
+		log.Debug("the agent is not asked", "error", err)
+		return
+	}
+	if !e.pool.TryTakeSpare(id) {
+		log.Debug("the agent is not asked: no worker is free")
+		return
+	}
+	s.run.group.Go(func() {
+		defer e.pool.Free(id)
+		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
+			other := n.Agent.URL != waiting.Agent.URL || n.Agent.Token != waiting.Agent.Token // which other work waits for
+			if other || n.Reservation != "" || n.ProvisionState != waiting.ProvisionState {
+				return errNothingToDo
+			}
+			e.reserve(n, s.id)
+			return nil
+		})
+		if err != nil {
+			level := slog.LevelDebug
+			if errors.Is(err, ErrTooLarge) {
+				level = slog.LevelWarn
+			}
+			log.Log(s.ctx, level, "the agent is not asked", "error", err)
+			return
+		}
+		e.consultReserved(s, e.task(n))
+	})
+}
+
+// consultReserved is consultAgent for a node that this process has reserved.
+func (e *engine) consultReserved(s *session, t *Task) {
+	change, failure := boundedcall.Do(s.ctx, stepGrace, t.askAgent)
+	if failure != nil && s.ctx.Err() != nil {
+		return // the next process drops the reservation
+	}
+	before := t.Node()
+	failure, err := t.record.conclude(s.ctx, failure, func(n *Node, failure error, ramdisk ramdiskUse) error {
+		if !n.isAtWorkOf(before) {
+			return errEnded
+		}
+		at := now()
+		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
+		var err error
+		if failure != nil {
+			err = e.rules.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
+		} else {
+			err = change(n, at)
+		}
+		if err == nil && (!n.hasWork() || !s.owns(n)) {
+			n.drop()
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnded) {
+		e.config.Log.Warn("the answer of an agent could not be stored", "node", before.UUID, "error", err)
+		return
+	}
+	if failure != nil {
+		e.history.failed(s.ctx, before, t.Node())
+	}
+	if t.Node().Claim == s.id {
+		t.run(s.ctx)
+	}
+}
+
+// askAgent asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
+// error fails the node's work.
+//
+// Source: the functions _heartbeat_*_wait and process_next_step in ironic/drivers/modules/agent_base.py.
+func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
+	n := t.Node()
+	kind, rules := kindOf(n.ProvisionState), t.engine.rules
+	w := kind.agent.word
+	ctx, err := t.engine.fenced(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case kind.agent.answer != nil:
+		return kind.agent.answer(t, ctx)
+	case !kind.bootsInStep() && kind.of(n).Current == nil:
+		return rules.resume, nil // the work begins by asking for the agent's steps
+	case kind.bootsInStep() && !n.Agent.hasSteps(w):
+		switch err := t.refreshAgentSteps(ctx); {
+		case errors.Is(err, agent.ErrBusy):
+			return unchanged, nil
+		case err != nil:
+			//lint:ignore ST1005 the text is Ironic's, in agent_base.py
+			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
+		}
+	}
+	var commands []agent.Command // that the agent has received since its start
+	client, err := t.engine.agent(t.Node())
+	if err == nil {
+		commands, err = client.Commands(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind.texts.progress, err)
+	}
+	commands = upToStep(w, commands)
+	verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands)
+	t.engine.config.Log.Debug("the agent was asked", "node", n.UUID, "commands", len(commands), "verdict", verdict)
+	switch verdict {
+	case agent.Fail:
+		return nil, errors.New(reason)
+	case agent.Wait:
+		return unchanged, nil
+	case agent.Repeat:
+		return rules.repeat, nil
+	case agent.Mismatch:
+		return t.mismatch(ctx, kind)
+	case agent.Done:
+		return t.stepDone(ctx, kind, w, commands[len(commands)-1])
+	default: // Booted
+		return rules.resume, nil
+	}
+}
+
+func unchanged(*Node, time.Time) error { return nil }
 
 // Resume is the call-back that a node waits for. With a nil failure the waiting step is
 // done and the work continues with the next step; an inspection that waits is then complete.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/namedfile"
 	"github.com/ironstate/ironstate/conductor/internal/special"
 	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // AgentNetworks are the networks of the machines, from which their agents speak. The zero value has none. Its methods
@@ -197,4 +199,117 @@ func (t *Task) ForgetAgent(ctx context.Context) error {
 		return nil
 	}
 	return t.Update(ctx, func(n *Node) error { n.forgetAgent(); return nil })
+}
+
+// Lookup returns the node of an agent that has just started, by the node's UUID or by the
+// MAC addresses of the machine, and the token that the agent must send in its heartbeats.
+// The address from which the request came is stored with the token. The token is empty if one was
+// given out or made before: that is logged with both addresses, unless it is the first lookup
+// of the agent that was booted with its token. The error matches [NotFound] if no
+// node has the addresses, if several nodes have them, or if the node is in a state that
+// does not allow a lookup, and [Invalid] for more than 128 addresses.
+//
+// Source: ironic/api/controllers/v1/ramdisk.py and get_node_with_token in
+// ironic/conductor/manager.py.
+func (c *Conductor) Lookup(ctx context.Context, from netip.Addr, addresses []string, uuid string) (n *Node, token string, err error) {
+	if uuid == "" {
+		if uuid, err = c.fleet.byAddress(ctx, addresses); err != nil {
+			return nil, "", err
+		}
+	}
+	fresh := newAgentToken()
+	var before AgentInfo
+	_, _, err = c.fleet.edit(ctx, uuid, func(found *Node) error {
+		if !c.rules.lookupAllowed(found).Has(found.ProvisionState) {
+			return refuse(NotFound, "Node %s could not be found.", uuid)
+		}
+		n, before, token = found, found.Agent, ""
+		switch {
+		case before.Token == "":
+			token = fresh
+			n.Agent.Token, n.Agent.From = fresh, from
+		case !before.From.IsValid() && from.IsValid():
+			n.Agent.From = from
+		default:
+			return errNothingToDo
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingToDo) {
+		if n = c.givenToken(ctx, n, fresh); n == nil {
+			return nil, "", err
+		}
+	}
+	if before.refuses(from) {
+		c.config.Log.Warn("a lookup gets no token, since the node's agent has one", "node", n.UUID, "from", from, "agent", before.From)
+	}
+	return n, token, nil
+}
+
+// givenToken returns the stored node of a lookup that has failed if it has the fresh token, otherwise nil. The response
+// of the store was lost then, and the agent would get no token at its next lookup. A store that does not answer, as
+// one without a leader, is asked again for a time.
+func (c *Conductor) givenToken(ctx context.Context, n *Node, fresh string) *Node {
+	if n == nil || n.Agent.Token != fresh {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	stored, _ := sleep.Until(ctx, reportBackoff, func() (*Node, bool, error) {
+		stored, err := c.fleet.storedNode(ctx, n.UUID)
+		return stored, err == nil || errors.Is(err, NotFound), nil
+	})
+	if stored == nil || stored.Agent.Token != fresh {
+		return nil
+	}
+	return stored
+}
+
+// refuses reports whether a lookup from an address comes from another agent than the one with the token, or from an
+// agent that has lost it. An agent that was booted with its token looks the node up as well, and needs no other.
+func (a AgentInfo) refuses(from netip.Addr) bool {
+	return a.Token != "" && (!a.TokenPregenerated || a.From.IsValid() && a.From != from)
+}
+
+// maxInterfaces bounds the network interfaces of a machine: the addresses of a lookup, and the ports of an inspection.
+const maxInterfaces = 128
+
+// byAddress returns the UUID of the node that has ports with the addresses.
+func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, error) {
+	if len(addresses) > maxInterfaces {
+		return "", refuse(Invalid, "A machine has at most %d network interfaces, and these are the addresses of %d.",
+			maxInterfaces, len(addresses))
+	}
+	found := ""
+	for _, address := range addresses {
+		for _, key := range addressKeys(address) {
+			r, err := f.store.Get(ctx, KindPort, key)
+			if errors.Is(err, NotFound) {
+				continue
+			}
+			if err != nil {
+				return "", fmt.Errorf("load the port with the %s: %w", key, err)
+			}
+			o, err := decodeObject(r)
+			if err != nil {
+				return "", err
+			}
+			node := o.Meta().NodeUUID
+			if found != "" && found != node {
+				return "", refuse(NotFound, "No node with the addresses %v: they belong to several nodes.", addresses)
+			}
+			found = node
+		}
+	}
+	if found == "" {
+		return "", refuse(NotFound, "No node with the addresses %v could be found.", addresses)
+	}
+	return found, nil
+}
+
+var errAgentToken = refuse(Invalid, "Invalid or missing agent token received.")
+
+// has reports whether the agent has the token.
+func (a AgentInfo) has(token string) bool {
+	return a.Token != "" && subtle.ConstantTimeCompare([]byte(a.Token), []byte(token)) == 1
 }

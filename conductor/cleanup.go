@@ -31,6 +31,28 @@ func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment 
 // hasWork reports whether a conductor has work on the node: the work of its state, or the clean-up after failed work.
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
+// cleanUp returns what has to be done on a node's machine if the work of the node's state fails or is aborted, nil for
+// nothing. use is what [engine.bootsRamdisk] has returned. A machine stays on after a failed step of a cleaning or
+// a service, which may be a firmware update, and after an aborted deployment, for an investigation.
+//
+// Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
+// do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
+// ironic/drivers/modules/deploy_utils.py.
+func (b *rulebook) cleanUp(n *Node, use ramdiskUse, aborted bool) *CleanUp {
+	kind := kindOf(n.ProvisionState)
+	ramdisk := kind.bootsRamdisk(n, use)
+	inStep := !aborted && kind.end.fault != "" && kind.of(n).Current != nil
+	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
+	c.Instance = c.PowerOff && kind.end.bootsInstance
+	if kind.end.after != nil {
+		kind.end.after(b, n, &c, aborted)
+	}
+	if c == (CleanUp{}) {
+		return nil
+	}
+	return &c
+}
+
 // mustCleanUp reports whether the machine of steps that have begun may not be left as it is, although the BMC has just
 // refused the password: the work has booted the agent, or the operator wants the machine off.
 func (b *rulebook) mustCleanUp(n *Node) bool {

@@ -139,7 +139,7 @@ package conductor
 //	membership, session                                    who is alive, and who owns a node
 //	reconcile                                              which action a node needs, and its execution
 //	rulebook, rules_request, rules_refusal                 decisions about requests and updates of clients,
-//	rules_work, rules_end                                  about steps, lookups and heartbeats, and the end of work
+//	rules_work                                             and about steps, lookups and heartbeats
 //	transition                                             transitions; internal/inorder has the calls of OnTransition
 //	interfaces                                             the hardware interfaces of nodes
 //	expected                                               the times after which nodes are overdue
@@ -150,15 +150,18 @@ package conductor
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
 //	works                                                  all that is known of each kind of work, in one table
-//	work, record_write, cleanup                            the work of a state, its writes, and its clean-up
+//	work, record_write, cleanup                            the work of a state, its end, its writes, and its clean-up
+//	task                                                   what a step may do with its node
 //	steps, steps_plan, steps_run                           the steps of work; internal/sequence has their order
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
-//	agent, agent_consult, agent_fasttrack                  the agent's heartbeats, what follows, and an agent that stays
-//	agent_trust                                            which agent is the node's: its address, certificate and token
-//	agent_boot                                             the agent's boot and steps; internal/raidconfig reads RAID
+//	agent                                                  the agent's heartbeats, and what follows
+//	agent_trust                                            which agent is the node's: its lookup, token and certificate
+//	agent_boot, agent_fasttrack                            the agent's boot and end, and an agent that stays
+//	agent_command, agent_steps                             what the agent is told of a node, and its steps;
+//	                                                       internal/raidconfig reads what they say of RAID
 //	agent_deploy                                           deployments by the agent: internal/agentdeploy has their
 //	                                                       steps, internal/agentimage and internal/configdrive the
 //	                                                       rules for the image and the configuration drive

@@ -6,7 +6,7 @@ import "github.com/ironstate/ironstate/machine/admission"
 
 // rulebook decides by the configuration and by the descriptions of the hardware types what happens to a node's record.
 // Its methods do no I/O: they get the time and the answers of hardware types from their callers. They are in the files
-// rules_*.go, by what they decide.
+// rules_*.go by what they decide, or beside the functions that carry it out.
 type rulebook struct {
 	config *Config
 	types  *descriptions

@@ -52,65 +52,6 @@ func (b *rulebook) recordsHeartbeat(n *Node) bool {
 	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
 }
 
-// heartbeatByRecord returns the effect of a heartbeat if the node's record alone decides it. The effect is empty if the
-// hardware type has to be asked.
-func (b *rulebook) heartbeatByRecord(n *Node) (effect heartbeatEffect, failure error) {
-	switch {
-	case n.Reservation != "":
-		return heartbeatReserved, nil
-	case !kindOf(n.ProvisionState).waitsForAgent(n):
-		return heartbeatNotAwaited, nil
-	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
-		if failure = b.endsInMaintenance(n); failure != nil {
-			return heartbeatResumes, failure
-		}
-		return heartbeatMaintenance, nil
-	default:
-		return "", nil
-	}
-}
-
-// endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,
-// nil if the work waits until the maintenance has ended.
-//
-// Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
-func (b *rulebook) endsInMaintenance(n *Node) error {
-	work := kindOf(n.ProvisionState).texts.inMaintenance
-	if work == "" || b.admission().Work(n.Fields()) == nil {
-		return nil
-	}
-	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
-}
-
-// callBack continues or fails the work of a node that waits, see [Conductor.Resume]. ramdisk is what
-// [engine.bootsRamdisk] has returned, for a failure.
-func (b *rulebook) callBack(n *Node, failure error, ramdisk ramdiskUse, at time.Time) error {
-	if failure != nil {
-		return b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
-	}
-	if _, ok := b.config.Table.Next(n.ProvisionState, states.EventResume); ok {
-		return b.resume(n, at)
-	}
-	return b.end(n, result{event: states.EventDone}, noRamdisk, at)
-}
-
-// resume continues the work of a node that waits.
-func (b *rulebook) resume(n *Node, at time.Time) error {
-	moved, err := n.machine().Report(b.config.Table, states.EventResume, "")
-	if err != nil {
-		return err
-	}
-	b.move(n, states.EventResume, moved, at)
-	return nil
-}
-
-// repeat lets the work of a waiting node continue with its current step, once more.
-func (b *rulebook) repeat(n *Node, at time.Time) error {
-	steps := kindOf(n.ProvisionState).ensureSteps(n)
-	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
-	return b.resume(n, at)
-}
-
 // keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
 // machine stays on and the next work may be the agent's. The agent may have a token and not yet have sent a heartbeat.
 //

@@ -3,9 +3,11 @@
 package conductor
 
 import (
-	"fmt"
+	"context"
 	"slices"
+	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -237,42 +239,43 @@ func (k *workKind) records(steps []Step) []any {
 	return records(steps, func(s Step) map[string]any { return s.Record(k.work) })
 }
 
-// stepError reports that a step of a node's work failed.
-type stepError struct {
-	node *Node
-	step Step
-	kind *workKind
-	err  error
-}
-
-// Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
+// builtinSteps are the steps that exist for every hardware type.
 //
-// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
-func (e *stepError) Error() string {
-	if e.kind.texts.stepFailed != nil {
-		return e.kind.texts.stepFailed(e)
-	}
-	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+// Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
+var builtinSteps map[string]builtinStep
+
+type builtinStep struct {
+	run   func(context.Context, *Task) error
+	waits bool // for a client or an agent
 }
 
-// stepFailed is the text for a step of a cleaning or a service.
-func stepFailed(e *stepError) string {
-	step := e.step.checked(e.step.request())
-	if e.step.OnChildren {
-		step = e.step.request().String()
+func init() {
+	builtinSteps = map[string]builtinStep{
+		"hold":      {func(context.Context, *Task) error { return errHeld }, true},
+		"wait":      {waitStep, true},
+		"power_on":  {powerStep(states.PowerOn), false},
+		"power_off": {powerStep(states.PowerOff), false},
+		"reboot":    {powerStep(states.PowerRebooting), false},
 	}
-	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
 }
 
-// deployStepFailed is the text for a step of a deployment.
+// maxWait bounds the argument of the step "wait" (max_conductor_wait_step_seconds).
+const maxWait = 30 * time.Second
+
+// waitStep waits for the number of seconds in its argument "seconds", maxWait at most, or without one for the next
+// heartbeat. In Ironic the node is in the waiting state for these seconds, and nothing continues its work after them.
 //
-// Source: log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
-func deployStepFailed(e *stepError) string {
-	text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
-	if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
-		text += "."
+// Source: use_reserved_step_handler in ironic/conductor/steps.py.
+func waitStep(ctx context.Context, t *Task) error {
+	seconds, ok := asNumber(t.Step().Args["seconds"])
+	if !ok {
+		return ErrWait
 	}
-	return text
+	seconds = min(max(seconds, 0), maxWait.Seconds())
+	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
+	return context.Cause(ctx)
 }
 
-func (e *stepError) Unwrap() error { return e.err }
+func powerStep(power states.Power) func(context.Context, *Task) error {
+	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
+}

@@ -12,7 +12,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -166,6 +165,46 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 	return &stepError{t.Node(), step, r.kind, err}
 }
 
+// stepError reports that a step of a node's work failed.
+type stepError struct {
+	node *Node
+	step Step
+	kind *workKind
+	err  error
+}
+
+// Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
+//
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
+func (e *stepError) Error() string {
+	if e.kind.texts.stepFailed != nil {
+		return e.kind.texts.stepFailed(e)
+	}
+	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+}
+
+// stepFailed is the text for a step of a cleaning or a service.
+func stepFailed(e *stepError) string {
+	step := e.step.checked(e.step.request())
+	if e.step.OnChildren {
+		step = e.step.request().String()
+	}
+	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
+}
+
+// deployStepFailed is the text for a step of a deployment.
+//
+// Source: log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
+func deployStepFailed(e *stepError) string {
+	text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
+	if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
+		text += "."
+	}
+	return text
+}
+
+func (e *stepError) Unwrap() error { return e.err }
+
 // firstSteps returns the records of the steps of work that begins: as they are planned without the agent, or as the
 // client has requested them if that is not possible.
 //
@@ -301,43 +340,38 @@ func (s Steps) continuesAt(current Step, plan []Step) (next int) {
 	return next
 }
 
-// builtinSteps are the steps that exist for every hardware type.
+// runInBand sends the task's step to the agent. It returns ErrWait when the agent has accepted it, and also while the
+// agent is busy: the step is then sent after the next heartbeat.
 //
-// Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
-var builtinSteps map[string]builtinStep
-
-type builtinStep struct {
-	run   func(context.Context, *Task) error
-	waits bool // for a client or an agent
+// Source: execute_step in ironic/drivers/modules/agent_base.py.
+func runInBand(ctx context.Context, t *Task) error {
+	return t.sendStep(ctx, t.Step().Args)
 }
 
-func init() {
-	builtinSteps = map[string]builtinStep{
-		"hold":      {func(context.Context, *Task) error { return errHeld }, true},
-		"wait":      {waitStep, true},
-		"power_on":  {powerStep(states.PowerOn), false},
-		"power_off": {powerStep(states.PowerOff), false},
-		"reboot":    {powerStep(states.PowerRebooting), false},
+// sendStep is runInBand with other arguments than the step has.
+func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
+	n, step := t.Node(), t.Step()
+	kind := kindOf(n.ProvisionState)
+	w := kind.agent.word
+	client, err := t.engine.agent(n)
+	if err != nil {
+		return err
 	}
-}
-
-// maxWait bounds the argument of the step "wait" (max_conductor_wait_step_seconds).
-const maxWait = 30 * time.Second
-
-// waitStep waits for the number of seconds in its argument "seconds", maxWait at most, or without one for the next
-// heartbeat. In Ironic the node is in the waiting state for these seconds, and nothing continues its work after them.
-//
-// Source: use_reserved_step_handler in ironic/conductor/steps.py.
-func waitStep(ctx context.Context, t *Task) error {
-	seconds, ok := asNumber(t.Step().Args["seconds"])
-	if !ok {
+	machine, err := t.engine.machine(ctx, n)
+	if err != nil {
+		return err
+	}
+	_, err = client.Execute(ctx, w, agent.Step{
+		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
+		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
+		Repeated: kind.of(n).repeatsPrevious(),
+	}, n.Agent.Managers, machine)
+	switch {
+	case errors.Is(err, agent.ErrBusy):
 		return ErrWait
+	case err != nil:
+		return err
 	}
-	seconds = min(max(seconds, 0), maxWait.Seconds())
-	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
-	return context.Cause(ctx)
-}
-
-func powerStep(power states.Power) func(context.Context, *Task) error {
-	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
+	t.record.updateLater(func(n *Node) { kind.ensureSteps(n).Sent = true })
+	return ErrWait
 }

@@ -3,88 +3,17 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
-
-// Task gives a [Step] access to its node. The step's context is the task's permission to access the
-// hardware, see [Permit]. A Task is safe for concurrent use.
-type Task struct {
-	engine   *engine
-	hardware Hardware
-	step     Step
-	record   *reservedRecord
-	work     *Node // as the work of its state began
-}
-
-// Node returns the node as of the task's last write. Do not change it.
-func (t *Task) Node() *Node { return t.record.get() }
-
-// Ports returns the ports of the task's node.
-func (t *Task) Ports(ctx context.Context) ([]*Port, error) {
-	return t.engine.fleet.portsOf(ctx, t.Node().UUID)
-}
-
-// portsOf returns the ports of a node, not nil.
-func (f *fleet) portsOf(ctx context.Context, node string) ([]*Port, error) {
-	return typed[*Port](f.listOf(ctx, KindPort, node))
-}
-
-// Series returns the series of Ironic whose behaviour the conductor has.
-func (t *Task) Series() states.Series { return t.engine.config.Table.Series() }
-
-// Step returns the step that is running, with its arguments.
-func (t *Task) Step() Step { return t.step }
-
-// SetPower sets the power state of the task's node, waits until the machine has it, and stores it. A
-// machine that has it already is not set. A reboot cannot be observed: it is done when the machine is
-// on. The wait is bounded by the timeouts of [Config.Power]. Before a power off or a reboot the node's
-// record forgets the agent, which ends with it, also if the machine is off already.
-//
-// Source: node_power_action in ironic/conductor/utils.py.
-func (t *Task) SetPower(ctx context.Context, power states.Power) error {
-	if err := t.reachPower(ctx, power, 0); err != nil {
-		return err
-	}
-	// The machine has the power state already, and a record without it would be taken for the machine's defect.
-	return t.record.persist(ctx, checked(t.work, func(n *Node) error { n.powered(power.Target()); return nil }))
-}
-
-// errStale is the error of a Task whose work has ended or waits. Its node may be at work again: a hardware type that
-// returns the error from another step has failed.
-var errStale = errors.New("the work of this task has ended")
-
-// Update changes the node's record. It calls change with a clone of the node, and again with a new
-// clone if another writer has changed the record meanwhile. It returns an error of change
-// unchanged. Any other error means that the record could not be changed; the step should return it.
-// It matches [Invalid] if change changes what the conductor alone writes, as in [Conductor.UpdateNode]. Once the
-// work has ended or waits, Update changes nothing, also while the work of the next state runs: that has a task of its
-// own.
-func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	return t.record.update(ctx, &doubts{}, checked(t.work, change))
-}
-
-// checked returns a change of a step that fails if the step's work has ended, or if it changes what the conductor alone
-// writes. work is the node as the work began.
-func checked(work *Node, change func(*Node) error) func(*Node) error {
-	return func(n *Node) error {
-		if n.Claim == "" || !n.isAtWorkOf(work) {
-			return errStale
-		}
-		before := n.Clone()
-		if err := change(n); err != nil {
-			return err
-		}
-		n.Revision, n.CreatedAt, n.ProvisionUpdatedAt = before.Revision, before.CreatedAt, before.ProvisionUpdatedAt
-		return checkOwn(before, n)
-	}
-}
 
 // run does the node's work, state after state, until the node reaches a state without work or is
 // lost.
@@ -111,6 +40,18 @@ func (t *Task) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// result is the result of the work in one state: the event to report, the error if the event is
+// fail, and a further change of the node's record, nil for none.
+type result struct {
+	event  states.Event
+	err    error
+	change func(*Node)
+	// always says that the change is made even if the result cannot be stored and the work fails for that.
+	always bool
+	// stepsDone says that the work had steps, and that all of them have ended.
+	stepsDone bool
 }
 
 const (
@@ -171,6 +112,149 @@ func (e result) storedAs(failure error) result {
 
 // failedWith returns the result of work that failed with an error.
 func failedWith(err error) result { return result{event: states.EventFail, err: err} }
+
+// end applies the result of the work in the node's state to the record. ramdisk is what [engine.bootsRamdisk] has
+// returned, for a failure.
+func (b *rulebook) end(n *Node, r result, ramdisk ramdiskUse, at time.Time) error {
+	kind := kindOf(n.ProvisionState)
+	if r.event == states.EventFail {
+		aborted := errors.As(r.err, new(*abortError))
+		if aborted {
+			kind.ensureSteps(n).Current = nil // fail then sets no fault: an abort is not a fault
+		}
+		if err := b.fail(n, workFailure{text: r.err.Error(), aborted: aborted, ramdisk: ramdisk}, at); err != nil {
+			return err
+		}
+		if aborted {
+			kind.forget(n)
+		}
+	} else {
+		moved, err := n.machine().Report(b.config.Table, r.event, "")
+		if err != nil {
+			return err
+		}
+		if r.event != states.EventWait && r.event != states.EventHold {
+			kind.forget(n)
+			if !b.keepsAgent(n, at) {
+				n.forgetAgent()
+			}
+		}
+		b.move(n, r.event, moved, at)
+		if r.event == states.EventDone && kind.end.done != nil {
+			kind.end.done(b, n)
+		}
+	}
+	if r.change != nil {
+		r.change(n)
+	}
+	if !n.hasWork() {
+		n.drop()
+	}
+	return nil
+}
+
+// workFailure is how the work of a node has failed.
+type workFailure struct {
+	text    string
+	aborted bool // by request
+	noFault bool // the node gets no fault and no maintenance also if a step has failed
+	ramdisk ramdiskUse
+}
+
+// fail applies the failure of the work in the node's state to the record. If a step of a cleaning
+// or a service has failed, fail puts the node into maintenance.
+//
+// Source: the error handlers of ironic/conductor/utils.py.
+func (b *rulebook) fail(n *Node, f workFailure, at time.Time) error {
+	from := n.ProvisionState
+	moved, err := n.machine().Report(b.config.Table, states.EventFail, f.text)
+	if err != nil {
+		return err
+	}
+	kind := kindOf(from)
+	n.CleanUp = b.cleanUp(n, f.ramdisk, f.aborted)
+	if !f.noFault && kind.end.fault != "" && kind.of(n).Current != nil {
+		n.Maintenance, n.Fault = true, kind.end.fault
+		n.MaintenanceReason = cmp.Or(n.MaintenanceReason, moved.LastError)
+	}
+	if kind.steps.kept {
+		steps := kind.ensureSteps(n)
+		steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
+	} else {
+		kind.forget(n)
+	}
+	if kind.end.failed != nil {
+		kind.end.failed(n)
+	}
+	n.forgetAgent()
+	b.move(n, states.EventFail, moved, at)
+	return nil
+}
+
+// callBack continues or fails the work of a node that waits, see [Conductor.Resume]. ramdisk is what
+// [engine.bootsRamdisk] has returned, for a failure.
+func (b *rulebook) callBack(n *Node, failure error, ramdisk ramdiskUse, at time.Time) error {
+	if failure != nil {
+		return b.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
+	}
+	if _, ok := b.config.Table.Next(n.ProvisionState, states.EventResume); ok {
+		return b.resume(n, at)
+	}
+	return b.end(n, result{event: states.EventDone}, noRamdisk, at)
+}
+
+// resume continues the work of a node that waits.
+func (b *rulebook) resume(n *Node, at time.Time) error {
+	moved, err := n.machine().Report(b.config.Table, states.EventResume, "")
+	if err != nil {
+		return err
+	}
+	b.move(n, states.EventResume, moved, at)
+	return nil
+}
+
+// repeat lets the work of a waiting node continue with its current step, once more.
+func (b *rulebook) repeat(n *Node, at time.Time) error {
+	steps := kindOf(n.ProvisionState).ensureSteps(n)
+	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
+	return b.resume(n, at)
+}
+
+// move stores the result of an event in the node, with its transitions and the time.
+//
+// Source: ironic/db/sqlalchemy/api.py, for the times.
+func (b *rulebook) move(n *Node, event states.Event, to machine.Node, at time.Time) {
+	from := n.ProvisionState
+	if from != to.State {
+		n.ProvisionUpdatedAt = &at
+		if kind := &works[cmp.Or(to.State.Work(), from.Work())]; kind.moved != nil {
+			kind.moved(n, from, to.State, at)
+		}
+	}
+	rows := rowsOf(b.config.Table, from, event, to.State)
+	for i, row := range rows {
+		t := TransitionRecord{Time: at, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
+		if i == len(rows)-1 {
+			t.Target = to.Target
+		}
+		n.Transitions = append(n.Transitions, t)
+	}
+	if over := len(n.Transitions) - max(b.config.MaxTransitions, len(rows)); over > 0 {
+		n.Transitions = n.Transitions[over:]
+	}
+	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
+	n.beginSteps(from)
+}
+
+// restoreConsole switches off the console of an adopted node whose console interface cannot start it.
+//
+// Source: _do_takeover in ironic/conductor/manager.py.
+func (b *rulebook) restoreConsole(n *Node) {
+	if n.ConsoleEnabled && b.types.description(n).lacks(n, "console") {
+		n.ConsoleEnabled = false
+		n.LastError = fmt.Sprintf("Failed to start console while taking over the node %s: %v.", n.UUID, unsupported(n, "console"))
+	}
+}
 
 // verify validates the node's power interface, verifies its hardware and reads its power state. As
 // in Ironic's code of every release, and unlike in the enroll specification, the management

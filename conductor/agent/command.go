@@ -43,19 +43,6 @@ func (c *Client) typeError(command Command) error {
 		c.config.Node, failure.Code, command.Failure())
 }
 
-// failed returns an error that matches [ErrFailed] unless a command has succeeded.
-func (c *Client) failed(method string, command Command) error {
-	switch command.Status {
-	case Succeeded:
-		return nil
-	case Failed:
-		return c.failure(ErrFailed, 0, nil, "%s", command.Failure())
-	default:
-		return c.invalidAnswer("The agent on node %s reports the status %q of the command %s.", c.config.Node,
-			command.Status, method)
-	}
-}
-
 // short returns the name of a method without its extension.
 func short(method string) string {
 	_, name, ok := strings.Cut(method, ".")

@@ -98,6 +98,19 @@ func judge(w Work, node string, current StepName, sent bool, commands []Command)
 	}
 }
 
+// failed returns an error that matches [ErrFailed] unless a command has succeeded.
+func (c *Client) failed(method string, command Command) error {
+	switch command.Status {
+	case Succeeded:
+		return nil
+	case Failed:
+		return c.failure(ErrFailed, 0, nil, "%s", command.Failure())
+	default:
+		return c.invalidAnswer("The agent on node %s reports the status %q of the command %s.", c.config.Node,
+			command.Status, method)
+	}
+}
+
 // Failure returns the reason why a command has failed: the details of its error, its message, or all of it. The text
 // has at most 2048 bytes.
 //

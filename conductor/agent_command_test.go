@@ -20,7 +20,7 @@ func TestEachFieldOfANodeIsTheAgentsOrTheConductorsOwn(t *testing.T) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Node]()) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
 			require.NotEqual(t, slices.Contains(own, name), slices.Contains(agentsFields, name),
-				"the field %s of Node: add it to agentsFields in conductor/agent_boot.go, or to own here if no agent may get it", name)
+				"the field %s of Node: add it to agentsFields in conductor/agent_command.go, or to own here if no agent may get it", name)
 		}
 	}
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// agent returns a client of the agent that runs on a node.
+func (e *engine) agent(n *Node) (*agent.Client, error) {
+	config := e.config.Agent
+	var err error
+	if config.VerifyCA, config.SkipVerify, err = agentCA(n, e.config.AgentVerifyCA, readCA); err != nil {
+		return nil, err
+	}
+	config.URL, config.Token, config.Node = n.Agent.URL, secret.New(n.Agent.Token), n.UUID
+	config.Dial = e.dialAgent(n.Agent.From)
+	return agent.New(config)
+}
+
+// machine returns the part of a command that describes a node to the agent: the records of the node and of its ports.
+// Secrets are masked, except for the configuration drive in a deployment.
+func (e *engine) machine(ctx context.Context, n *Node) (agent.Machine, error) {
+	kind := kindOf(n.ProvisionState)
+	record, err := fromJSON[map[string]any](n)
+	if err != nil {
+		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
+	}
+	maps.DeleteFunc(record, func(key string, _ any) bool { return !slices.Contains(agentsFields, key) })
+	record["driver_internal_info"] = n.InternalInfo()
+	record = maps.Clone(masked.Object(record))
+	for _, key := range []string{"driver_info", "extra", "instance_info", "network_data", "properties", "raid_config", "target_raid_config"} {
+		if record[key] == nil {
+			record[key] = map[string]any{} // the agent reads it
+		}
+	}
+	if drive, ok := n.InstanceInfo["configdrive"]; ok && kind.request.deploys {
+		info := maps.Clone(masked.Object(n.InstanceInfo))
+		info["configdrive"] = drive
+		record["instance_info"] = info
+	}
+	if step := n.Step(); step.Step != "" {
+		record[string(kind.agent.word)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
+	}
+	ports, err := e.fleet.portsOf(ctx, n.UUID)
+	if err != nil {
+		return agent.Machine{}, err
+	}
+	return agent.Machine{Node: record, Ports: ports}, nil
+}
+
+// agentsFields are the fields of a node's record that the agent gets: Ironic's own fields. The others are the
+// conductor's own.
+//
+// Source: the fields of Node in ironic/objects/node.py.
+var agentsFields = []string{
+	"allocation_uuid", "automated_clean", "boot_mode", "chassis_uuid", "conductor", "conductor_group", "console_enabled",
+	"created_at", "description", "disable_power_off", "driver", "driver_info", "extra", "fault", "health",
+	"inspection_finished_at", "inspection_started_at", "instance_info", "instance_name", "instance_uuid", "last_error",
+	"lessee", "maintenance", "maintenance_reason", "name", "network_data", "owner", "parent_node", "power_state",
+	"properties", "protected", "protected_reason", "provision_state", "provision_updated_at", "raid_config", "reservation",
+	"resource_class", "retired", "retired_reason", "secure_boot", "shard", "target_power_state", "target_provision_state",
+	"target_raid_config", "traits", "updated_at", "uuid",
+}
