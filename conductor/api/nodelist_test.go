@@ -5,6 +5,7 @@ package api_test
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,18 +163,34 @@ func TestAFilterHasTheValuesOfTheSeries(t *testing.T) {
 	}
 }
 
+// Source: get_all and detail in ironic/api/controllers/v1/node.py, whose arguments have their types checked before the
+// version of any.
 func TestTheTypesOfAListsArgumentsAreCheckedInIronicsOrder(t *testing.T) {
 	t.Parallel()
-	s := start(t, states.Latest(), api.Config{})
+	const integer, list, text, uuid, truth = "Expected an integer for ", "a list of ", "Expected string for ", "Expected UUID for ", "Invalid "
 	arguments := []struct{ name, kind string }{
-		{"chassis_uuid", "Expected UUID for "}, {"instance_uuid", "Expected UUID for "}, {"associated", "Invalid "}, {"maintenance", "Invalid "},
-		{"retired", "Invalid "}, {"marker", "Expected UUID for "}, {"limit", "Expected an integer for "}, {"detail", "Invalid "},
-		{"sharded", "Invalid "},
+		{"chassis_uuid", uuid}, {"instance_uuid", uuid}, {"associated", truth}, {"maintenance", truth}, {"retired", truth},
+		{"provision_state", text}, {"marker", uuid}, {"limit", integer}, {"sort_key", text}, {"sort_dir", text}, {"driver", text},
+		{"fields", list}, {"resource_class", text}, {"fault", text}, {"conductor_group", text}, {"detail", truth}, {"conductor", text},
+		{"owner", text}, {"description_contains", text}, {"lessee", text}, {"project", text}, {"shard", list}, {"sharded", truth},
+		{"include_children", truth}, {"parent_node", text}, {"instance_name", text},
 	}
-	for i, earlier := range arguments {
-		for _, later := range arguments[i+1:] {
-			a := s.do("GET", "/v1/nodes?"+later.name+"=x&"+earlier.name+"=x", "latest", "")
-			require.True(t, strings.HasPrefix(a.fault(), earlier.kind+earlier.name+":"), "%s, %s: %s", earlier.name, later.name, a.fault())
+	for series, lacking := range map[states.Series][]string{states.Bobcat: {"instance_name"}, states.Latest(): nil} {
+		s := start(t, series, api.Config{})
+		for path, lackingToo := range map[string][]string{
+			"/v1/nodes?": nil, "/v1/nodes/detail?": {"fields", "detail", "include_children", "parent_node"},
+		} {
+			later := ""
+			for _, a := range slices.Backward(arguments) {
+				if slices.Contains(slices.Concat(lacking, lackingToo), a.name) || a.kind == list && series >= states.Caracal {
+					continue
+				}
+				later = a.name + "=x&" + a.name + "=y&" + later
+				want := strings.Replace(a.kind, list, text, 1) + a.name + ":"
+				got := s.do("GET", path+later, "1.10", "")
+				require.Equal(t, 400, got.status, "%v %s%s", series, path, later)
+				require.True(t, strings.HasPrefix(got.fault(), want), "%v %s%s: %s", series, path, later, got.fault())
+			}
 		}
 	}
 }

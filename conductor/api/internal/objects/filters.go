@@ -29,7 +29,7 @@ type filter struct {
 	unchecked bool
 	// flag shows the value true as NAME=True in the link to the next page, before all other filters.
 	flag bool
-	// kind is the type of the parameter; the zero value stands for one that is checked when the filter is applied.
+	// kind is the type of the parameter.
 	kind kind
 	// valid refuses a wrong value, before any filter is applied.
 	valid func(r *rest.Request, a *rest.Args)

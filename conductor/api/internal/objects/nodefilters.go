@@ -19,7 +19,7 @@ import (
 // Source: ironic/api/controllers/v1/node.py and utils.py.
 var nodeFilters = []filter{
 	{
-		name: "provision_state", since: since.ProvisionStateFilter, old: fault.NotAcceptable,
+		name: "provision_state", since: since.ProvisionStateFilter, old: fault.NotAcceptable, kind: textKind,
 		valid: func(r *rest.Request, a *rest.Args) {
 			word := a.Text("provision_state")
 			if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
@@ -34,7 +34,7 @@ var nodeFilters = []filter{
 	byTextSince("driver", since.DriverFilter),
 	byTextSince("resource_class", since.ResourceClass),
 	{
-		name: "fault", since: since.Fault,
+		name: "fault", since: since.Fault, kind: textKind,
 		valid: func(r *rest.Request, a *rest.Args) {
 			known := faults
 			if r.Series < states.Bobcat {
@@ -46,30 +46,39 @@ var nodeFilters = []filter{
 		},
 		apply: byText("fault").apply,
 	},
-	{name: "conductor_group", since: since.ConductorGroup, apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
-		group := a.Text("conductor_group")
-		return func(n *node) bool { return n.ConductorGroup == group }
-	})},
-	{name: "conductor", since: since.Conductors, late: true, apply: byNodes(func(r *rest.Request, a *rest.Args) func(*node) bool {
-		name := a.Text("conductor")
-		return func(n *node) bool { return name == "" || owner(r, n) == name }
-	})},
+	{
+		name: "conductor_group", since: since.ConductorGroup, kind: textKind,
+		apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
+			group := a.Text("conductor_group")
+			return func(n *node) bool { return n.ConductorGroup == group }
+		}),
+	},
+	{
+		name: "conductor", since: since.Conductors, late: true, kind: textKind,
+		apply: byNodes(func(r *rest.Request, a *rest.Args) func(*node) bool {
+			name := a.Text("conductor")
+			return func(n *node) bool { return name == "" || owner(r, n) == name }
+		}),
+	},
 	byTextSince("owner", since.Owner),
 	byTextSince("lessee", since.Lessee),
-	{name: "shard", since: since.Shards, late: true, apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
-		shards := a.List("shard")
-		return func(n *node) bool { return rest.ListHas(shards, n.Shard) }
-	})},
+	{
+		name: "shard", since: since.Shards, late: true, kind: listKind,
+		apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
+			shards := a.List("shard")
+			return func(n *node) bool { return rest.ListHas(shards, n.Shard) }
+		}),
+	},
 	{
 		name: "sharded", since: since.Shards, late: true, kind: booleanKind,
 		apply: byBoolean("sharded", func(n *node) bool { return stored(n, "shard") != nil }),
 	},
 	{
-		name: "instance_name", since: since.InstanceName, apply: byText("instance_name").apply,
+		name: "instance_name", since: since.InstanceName, kind: textKind, apply: byText("instance_name").apply,
 		old: &fault.Fault{Status: http.StatusNotAcceptable, Text: "instance_name is not acceptable in this API version"},
 	},
 	{name: "include_children", since: since.Children, unchecked: true, kind: booleanKind, apply: ignore}, // see [childrenChosen]
-	{name: "parent_node", since: since.Children, unchecked: true, apply: ignore},
+	{name: "parent_node", since: since.Children, unchecked: true, kind: textKind, apply: ignore},
 	{name: "chassis_uuid", kind: uuidKind, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		chassis := a.UUID("chassis_uuid")
 		s.where(func(o record) bool { return o.(*node).ChassisUUID == chassis })
@@ -86,24 +95,15 @@ var nodeFilters = []filter{
 	})},
 	{name: "maintenance", flag: true, kind: booleanKind, apply: byBoolean("maintenance", func(n *node) bool { return n.Maintenance })},
 	{name: "retired", flag: true, kind: booleanKind, apply: byBoolean("retired", func(n *node) bool { return n.Retired })},
-	{name: "project", apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
+	{name: "project", kind: textKind, apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
 		project := a.Text("project")
 		return func(n *node) bool { return stored(n, "owner") == project || stored(n, "lessee") == project }
 	})},
-	{name: "description_contains", apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
+	{name: "description_contains", kind: textKind, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		s.where(contains("description", a.Text("description_contains")))
 		return nil
 	}},
 }
-
-// nodeDetailFilters are the parameters of GET /v1/nodes/detail behind the first filters, in the order of Ironic's
-// handler.
-//
-// Source: detail in ironic/api/controllers/v1/node.py.
-var nodeDetailFilters = slices.Concat([]string{"associated", "maintenance", "retired", "provision_state"}, detailPage, []string{
-	"driver", "resource_class", "fault", "conductor_group", "conductor", "owner", "description_contains", "lessee", "project",
-	"shard", "sharded", "include_children", "parent_node", "instance_name",
-})
 
 // contains returns a test for the records whose field has a text that contains part, as SQL's LIKE finds it.
 func contains(field, part string) func(record) bool {
@@ -123,9 +123,11 @@ func byNodes(test func(r *rest.Request, a *rest.Args) func(*node) bool) func(*re
 	}
 }
 
-// byTextSince is byText since a version, without a check of the type before the filter is applied.
+// byTextSince is byText since a version.
 func byTextSince(name string, since states.APIVersion) filter {
-	return filter{name: name, since: since, apply: byText(name).apply}
+	f := byText(name)
+	f.since = since
+	return f
 }
 
 // byBoolean returns a filter's function for whether a node has a property.

@@ -31,10 +31,10 @@ var nodeResource = complete(resource{
 	list: listRules{
 		defaults: []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}, detailSince: since.Detail,
 		filters: nodeFilters,
-		first:   []string{"chassis_uuid", "instance_uuid"},
 		types: []string{
-			"chassis_uuid", "instance_uuid", "associated", "maintenance", "retired", "marker", "limit", "fields", "detail", "sharded",
-			"include_children", "sort_key", "sort_dir",
+			"chassis_uuid", "instance_uuid", "associated", "maintenance", "retired", "provision_state", "marker", "limit", "sort_key",
+			"sort_dir", "driver", "fields", "resource_class", "fault", "conductor_group", "detail", "conductor", "owner",
+			"description_contains", "lessee", "project", "shard", "sharded", "include_children", "parent_node", "instance_name",
 		},
 	},
 	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.

@@ -25,7 +25,7 @@ func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 		nodeResource, portResource, portGroupResource, chassisResource, allocationResource, connectorResource, targetResource,
 		templateResource, runbookResource, inspectionRuleResource,
 	} {
-		got += written(r.path, r.orders)
+		got += written(r.path, r.orders) + r.path + " parameters: " + strings.Join(r.list.types, " ") + "\n"
 		if r.bodyOrder != nil {
 			got += r.path + " fields: " + strings.Join(r.bodyOrder, " ") + "\n"
 		}

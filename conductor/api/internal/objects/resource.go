@@ -148,8 +148,8 @@ type listRules struct {
 	// first are the filters that Ironic's handler declares before the parameters of the page; nil stands for all. They are
 	// checked before these parameters, and further segments of the path /detail set them before these.
 	first []string
-	// types are the parameters whose types are checked, in their order; nil stands for first, the parameters of the page,
-	// fields, the other filters and detail. The type of a filter that is not among them is checked when it is applied.
+	// types are all parameters in the order in which their types are checked; nil stands for first, the parameters of the
+	// page, fields, the other filters and detail.
 	types []string
 	// marker is the type of the marker of a page; the zero value stands for a UUID.
 	marker kind

@@ -37,15 +37,13 @@ func (x *resource) controller(s *rest.Service) *rest.Controller {
 // gives them to the first parameters of the list's handler.
 func (x *resource) pathArgs(s *rest.Service) []string {
 	if x != nodeResource {
-		return append(slices.Clone(x.list.first), detailPage...)
+		return slices.Concat(x.list.first, []string{"marker", "limit", "sort_key", "sort_dir"})
 	}
-	return slices.DeleteFunc(slices.Concat(x.list.first, nodeDetailFilters), func(name string) bool {
-		return slices.ContainsFunc(x.list.filters, func(f filter) bool { return f.name == name && f.since > s.Highest })
+	return slices.DeleteFunc(slices.Clone(x.list.types), func(name string) bool {
+		return name == "fields" || name == "detail" ||
+			slices.ContainsFunc(x.list.filters, func(f filter) bool { return f.name == name && f.since > s.Highest })
 	})
 }
-
-// detailPage are the parameters of a page in the order of Ironic's handlers of the path /detail.
-var detailPage = []string{"marker", "limit", "sort_key", "sort_dir"}
 
 // BelowNode returns the child resources of a node that this package serves.
 func BelowNode() map[string]rest.Part {
