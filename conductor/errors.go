@@ -42,6 +42,8 @@ type Error struct {
 	Reason Reason
 	Text   string // for the client; it holds no secret
 	Err    error  // the cause, where there is one; an [*admission.Refusal] has its own status
+
+	status int // of Ironic's response; 0 for the status of the reason or of Err
 }
 
 // refuse returns an error with a text. As with [fmt.Errorf], the argument of %w is its cause.
@@ -64,10 +66,14 @@ func (e *Error) Unwrap() []error {
 // HTTPStatus returns the HTTP status of Ironic's response, 500 if there is no Reason.
 func (e *Error) HTTPStatus() int {
 	var refusal *admission.Refusal
-	if errors.As(e.Err, &refusal) {
+	switch {
+	case e.status != 0:
+		return e.status
+	case errors.As(e.Err, &refusal):
 		return refusal.HTTPStatus()
+	default:
+		return e.Reason.HTTPStatus()
 	}
-	return e.Reason.HTTPStatus()
 }
 
 // HTTPStatus returns the HTTP status of Ironic's response where a method of a [Conductor]

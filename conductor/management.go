@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -79,8 +81,8 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
 // node's LastError, as in Ironic. AttachVirtualMedia returns when that is stored, and after 30 s or the end of ctx at
 // the latest: then the work goes on, for 20 minutes at most. The source says who loads the image; only "http" is
-// supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], is the store's, or
-// the context's.
+// supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], or
+// since 2025.2 [InMaintenance] for a node with a power failure, is the store's, or the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
 	_, err := attachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
 	return err
@@ -95,7 +97,8 @@ func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, arg
 		}
 		return by.AttachVirtualMedia(ctx, n, args.Device, args.Image)
 	}
-	return c.engine.manage(ctx, ident, "virtual media", attach, func(n *Node, err error) string {
+	permit := func(n *Node) error { return c.rules.permitsMedia(n, "attach") }
+	return c.engine.manage(ctx, ident, "virtual media", permit, attach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
 			n.LastError = "Could not attach device " + args.Device + " to node " + n.UUID + ": " + err.Error()
@@ -118,7 +121,8 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 		}
 		return by.DetachVirtualMedia(ctx, n, devices)
 	}
-	return c.engine.manage(ctx, ident, "detach_virtual_media", detach, func(n *Node, err error) string {
+	permit := func(n *Node) error { return c.rules.permitsMedia(n, "detach") }
+	return c.engine.manage(ctx, ident, "detach_virtual_media", permit, detach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
 			list := "None"
@@ -142,7 +146,7 @@ func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
 
 func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetBootMode(ctx, n, mode) }
-	return c.engine.manage(ctx, ident, "set_boot_mode", set, func(n *Node, err error) string {
+	return c.engine.manage(ctx, ident, "set_boot_mode", nil, set, func(n *Node, err error) string {
 		if err != nil {
 			n.LastError = "Failed to change boot mode to '" + mode + ": " + err.Error()
 		} else {
@@ -163,7 +167,7 @@ func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
 
 func setSecureBootHere(ctx context.Context, c *Conductor, ident string, enabled bool) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetSecureBoot(ctx, n, enabled) }
-	return c.engine.manage(ctx, ident, "set_secure_boot_state", set, func(n *Node, err error) string {
+	return c.engine.manage(ctx, ident, "set_secure_boot_state", nil, set, func(n *Node, err error) string {
 		if err != nil {
 			word := map[bool]string{true: "True", false: "False"}[enabled]
 			n.LastError = "Failed to change secure_boot state to '" + word + "': " + err.Error()
@@ -174,21 +178,37 @@ func setSecureBootHere(ctx context.Context, c *Conductor, ident string, enabled 
 	})
 }
 
-// manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
-// node's history, or "" for none. While the caller waits, an error of do that matches Invalid is returned instead. A
-// hardware type without the function fails. If do takes longer than actionWait, or than the caller waits, it continues
-// after manage has returned.
+// permitsMedia refuses a change of virtual media for a node in maintenance after a power failure, whose BMC does not
+// answer.
+//
+// Source: bug 2121118 of Ironic, and attach_virtual_media in ironic/conductor/manager.py since 32.0.0.
+func (b *rulebook) permitsMedia(n *Node, verb string) error {
+	if !n.Maintenance || n.Fault != powersync.FaultPowerFailure || b.config.Table.Series() < states.Flamingo {
+		return nil
+	}
+	refusal := refuse(InMaintenance, "Unable to %s virtual media for node %s due to power failure state", verb, n.UUID)
+	refusal.status = http.StatusServiceUnavailable
+	return Held(refusal)
+}
+
+// manage reserves a node, unless permit refuses that, which may be nil, calls do, and stores its result with record,
+// which returns the event of an entry in the node's history, or "" for none. While the caller waits, an error of do that
+// matches Invalid is returned instead. A hardware type without the function fails. If do takes longer than actionWait,
+// or than the caller waits, it continues after manage has returned.
 //
 // Source: run_node_action in ironic/conductor/utils.py.
 func (e *engine) manage(
-	ctx context.Context, ident, function string, do func(context.Context, Management, *Node) error, record func(*Node, error) string,
+	ctx context.Context, ident, function string, permit func(*Node) error,
+	do func(context.Context, Management, *Node) error, record func(*Node, error) string,
 ) error {
 	var s *session
 	var n *Node
 	var hardware Hardware
 	err := e.fleet.retryLocked(ctx, func() (err error) {
 		s, n, err = e.take(ctx, ident, func(n *Node) (err error) {
-			hardware, err = e.types.of(n)
+			if hardware, err = e.types.of(n); err == nil && permit != nil {
+				err = permit(n)
+			}
 			return err
 		})
 		return err

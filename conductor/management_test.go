@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -303,4 +304,48 @@ func TestOnlyTheBMCLoadsTheImageOfVirtualMedia(t *testing.T) {
 		require.Contains(t, f.settle(n).LastError, "image_download_source local is not supported")
 		require.Empty(t, hardware.calls)
 	})
+}
+
+// Source: bug 2121118 of Ironic.
+func TestVirtualMediaOfANodeWithAPowerFailureIsRefusedSince2025_2(t *testing.T) {
+	const fault = "power failure"
+	for name, c := range map[string]struct {
+		series states.Series
+		node   conductor.Node
+		calls  int
+	}{
+		"before 2025.2":       {states.Epoxy, conductor.Node{Maintenance: true, Fault: fault}, 2},
+		"since 2025.2":        {states.Flamingo, conductor.Node{Maintenance: true, Fault: fault}, 0},
+		"another fault":       {states.Flamingo, conductor.Node{Maintenance: true, Fault: "clean failure"}, 2},
+		"an earlier failure":  {states.Flamingo, conductor.Node{Fault: fault}, 2},
+		"plain maintenance":   {states.Flamingo, conductor.Node{Maintenance: true}, 2},
+		"without maintenance": {states.Flamingo, conductor.Node{}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &managed{Fake: &conductor.Fake{}}
+				f := start(t, func(config *conductor.Config) {
+					config.Hardware["fake-hardware"], config.Table, config.SkipPowerSync = hardware, c.series.Table(), true
+				})
+				c.node.ProvisionState, c.node.LastError = states.Active, "no answer for a while"
+				n := f.create(c.node)
+				bubble.Sleep(time.Second)
+				attached := f.Management(n.UUID).AttachVirtualMedia(f.ctx, "cdrom", "image", "http")
+				detached := f.Management(n.UUID).DetachVirtualMedia(f.ctx, nil)
+				require.Len(t, hardware.calls, c.calls)
+				if c.calls > 0 {
+					require.NoError(t, errors.Join(attached, detached))
+					return
+				}
+				for verb, err := range map[string]error{"attach": attached, "detach": detached} {
+					require.EqualError(t, err, "Unable to "+verb+" virtual media for node "+n.UUID+" due to power failure state")
+					require.ErrorIs(t, err, conductor.InMaintenance)
+					require.Equal(t, http.StatusServiceUnavailable, conductor.HTTPStatus(err))
+				}
+				after := f.settle(n)
+				require.Equal(t, "no answer for a while", after.LastError)
+				require.NotNil(t, after.UpdatedAt, "as by Ironic's lock")
+			})
+		})
+	}
 }
