@@ -192,9 +192,9 @@ func (b *rulebook) permitsMedia(n *Node, verb string) error {
 }
 
 // manage reserves a node, unless permit refuses that, which may be nil, calls do, and stores its result with record,
-// which returns the event of an entry in the node's history, or "" for none. While the caller waits, an error of do that
-// matches Invalid is returned instead. A hardware type without the function fails. If do takes longer than actionWait,
-// or than the caller waits, it continues after manage has returned.
+// which returns the event of an entry in the node's history, or "" for none. While the caller waits, an error of do
+// that matches Invalid is returned instead. A hardware type without the function fails. If do takes longer than
+// actionWait, or than the caller waits, it continues after manage has returned.
 //
 // Source: run_node_action in ironic/conductor/utils.py.
 func (e *engine) manage(
