@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func attribute(a slog.Attr) slog.Attr {
 	case slog.KindString:
 		a.Value = slog.StringValue(Text(v.String()))
 	case slog.KindAny:
-		for _, text := range []string{fmt.Sprintf("%+v", v.Any()), encoded(v.Any())} {
+		for _, text := range []string{fmt.Sprintf("%+v", v.Any()), ofBytes(v.Any()), encoded(v.Any())} {
 			if shown := Text(text); shown != text {
 				a.Value = slog.StringValue(shown)
 				break
@@ -51,6 +52,14 @@ func attribute(a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// ofBytes returns bytes of any type as a log of text has them, "" for any other value.
+func ofBytes(value any) string {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		return string(v.Bytes())
+	}
+	return ""
 }
 
 // encoded returns a value as a log in JSON has it, also what is behind pointers; "" if it cannot be encoded.

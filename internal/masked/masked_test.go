@@ -37,6 +37,8 @@ func TestThePasswordsOfURLsAreMasked(t *testing.T) {
 		`parse "http://user:hun ter2@h": bad`:          `parse "http://user:******@h": bad`,
 		`{'a': 'http://user:hunter2@h', 'b': 'c@d'}`:   `{'a': 'http://user:******@h', 'b': 'c@d'}`,
 		"at http://user:hun/ter2@h/x":                  "at http://user:******@h/x",
+		`http:\/\/user:hunter2@h`:                      `http:\/\/user:******@h`,
+		`{"a": "http:\/\/user:hun\/ter2@h\/x"}`:        `{"a": "http:\/\/user:******@h\/x"}`,
 		"http://user:hunter2@h\nhttp://user:hunter2@h": "http://user:******@h\nhttp://user:******@h",
 	} {
 		require.Equal(t, want, masked.Text(text), text)
@@ -46,7 +48,7 @@ func TestThePasswordsOfURLsAreMasked(t *testing.T) {
 		"http://[::1]:80/a@b",
 		"see http://h:80, or ask bob@x.org", `{"a": "http://h:80", "b": "c@d"}`, "at http://h:80\nask: bob@x.org", "git@h:a//b",
 		"http://user:port", "// a: b",
-		"http://[fe80::1%eth0]/a@b", "at http://[::1]: a@b",
+		"http://[fe80::1%eth0]/a@b", "at http://[::1]: a@b", `"http:\/\/h:80\/a@b"`,
 	} {
 		require.Equal(t, text, masked.Text(text))
 	}
@@ -146,6 +148,21 @@ func TestTheLogMasksWhatAValueHasInJSON(t *testing.T) {
 	require.Contains(t, out.String(), `"plain":{"<a>":{"Source":"http://u:******@h"}},"error":"it failed","panic":"!PANIC: broken"`)
 }
 
+func TestTheLogMasksBytes(t *testing.T) {
+	secret, shown := `{"a":"http:\/\/u:hunter2@h"} `, `{\"a\":\"http:\\/\\/u:******@h\"} `
+	type text []byte
+	for _, value := range []any{[]byte(secret), json.RawMessage(secret), json.RawMessage("no JSON: " + secret), text(secret)} {
+		var out strings.Builder
+		for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+			slog.New(masked.Log(handler)).Info("", "value", value)
+		}
+		require.Equal(t, 2, strings.Count(out.String(), shown), "%T: %s", value, &out)
+	}
+	var out strings.Builder
+	slog.New(masked.Log(slog.NewTextHandler(&out, nil))).Info("", "value", []byte("plain"), "raw", json.RawMessage(`{ "a": 1}`), "none", []int{1})
+	require.Contains(t, out.String(), `value="plain" raw="{ \"a\": 1}" none=[1]`)
+}
+
 // marshaled has a text in JSON alone.
 type marshaled string
 
@@ -235,6 +252,7 @@ func TestTheTimeOfMaskingGrowsWithTheLengthOfATextAndNotItsSquare(t *testing.T) 
 func FuzzText(f *testing.F) {
 	f.Add("http://user:pass@host/x")
 	f.Add("//a:b@c")
+	f.Add(`http:\/\/user:pass@host\/x`)
 	f.Fuzz(func(t *testing.T, text string) {
 		shown := masked.Text(text)
 		require.Equal(t, shown, masked.Text(shown))

@@ -14,30 +14,29 @@ import (
 // As parsers have it, the password is between the first colon and the last @ before the next slash, question mark or
 // number sign. If the text there is neither a host nor has an @, so that no parser accepts the URL, the password
 // ends at the last @ of the whole text. A URL within a longer text also ends at white space or a quotation mark, if
-// it is complete there.
+// it is complete there. Its slashes may be escaped, as some encoders of JSON do.
 func Text(text string) string { return Start(text, math.MaxInt) }
 
 // Start returns the first n bytes of [Text], or more of them, for a caller that cuts the text: URLs behind them cost
 // nothing.
 func Start(text string, n int) string {
 	last := strings.LastIndexByte(text, '@')
-	if last < 0 || !strings.Contains(text[:last], "//") {
+	if last < 0 {
 		return text
 	}
 	text, rest := text[:last+1], text[last+1:]
-	separator, alone := "://", isURL.MatchString(text)
-	if alone {
-		separator = "//" // a scheme is not needed
+	at, alone := isURL.FindStringIndex(text), true // a scheme is not needed
+	if at == nil {
+		at, alone = slashes.FindStringIndex(text), false
 	}
 	var shown strings.Builder
-	for i := strings.Index(text, separator); i >= 0 && shown.Len() < n; i = strings.Index(text, separator) {
-		i += len(separator)
-		from, to := password(text[i:], alone)
-		shown.WriteString(text[:i+from])
+	for ; at != nil && shown.Len() < n; at, alone = slashes.FindStringIndex(text), false {
+		from, to := password(text[at[1]:], alone)
+		shown.WriteString(text[:at[1]+from])
 		if from < to {
 			shown.WriteString(Secret)
 		}
-		text, separator, alone = text[i+to:], "://", false
+		text = text[at[1]+to:]
 	}
 	if shown.Len() >= n {
 		return shown.String() // the passwords behind it are not masked
@@ -48,6 +47,8 @@ func Start(text string, n int) string {
 var (
 	// isURL matches a text that is a URL, perhaps without a scheme.
 	isURL = regexp.MustCompile(`^\s*([A-Za-z][A-Za-z0-9+.-]*:)?//`)
+	// slashes matches the end of the scheme of a URL within a text.
+	slashes = regexp.MustCompile(`:(//|\\/\\/)`)
 	// host matches a host, perhaps with a port, at the beginning of a text, and a character that ends a URL within a text.
 	host = regexp.MustCompile(
 		`^(\[[0-9A-Fa-f:.]*(%[0-9A-Za-z.~%_-]*)?\]|[^\s/?#@:\[\]"'<>\\^\x60{|}[:cntrl:]]*)(:[0-9]*)?` +
