@@ -32,19 +32,19 @@ func (highest) Uint64() uint64 { return 1<<64 - 1 }
 
 func TestTemplates(t *testing.T) {
 	for text, want := range map[string][2]string{ // by the lowest and the highest random numbers
-		`[null, true, 1.50, "a"]`:               {`[null,true,1.50,"a"]`, `[null,true,1.50,"a"]`},
-		`{"pick": [1, {"of": ["b", "c"]}]}`:     {`1`, `"CUSTOM_A"`},
-		`{"of": ["{:7}", "x"]}`:                 {`"7"`, `"CUSTOM_A"`},
-		`{"a?15": 1, "b": {"c?99": []}}`:        {`{"a":1,"b":{"c":[]}}`, `{"b":{}}`},
-		`{"pick": [{"2x": "a"}, "b"]}`:          {`"a"`, `"b"`},
-		`{"pick": [{"1x": "a"}, {"9x": [2]}]}`:  {`"a"`, `[2]`},
-		`{"a|b": 1, "2x": 2}`:                   {`{"2x":2,"a":1}`, `{"2x":2,"b":1}`},
-		`["{extension}", "{driver}"]`:           {`[".json","fake-hardware"]`, `[".nonsense","ünï"]`},
-		`{"pick": [1], "b": 2}`:                 {`{"b":2,"pick":[1]}`, `{"b":2,"pick":[1]}`},
-		`"node-{:?4}, {:2+?4+i}"`:               {`"node-0, 5"`, `"node-3, 8"`},
-		`"{n:?4} {c:1}"`:                        {`"` + nodeUUID(0) + ` ` + uuid('c', 1) + `"`, `"` + nodeUUID(3) + ` ` + uuid('c', 1) + `"`},
-		`["{mac:i}", "{MAC:i+10}", "{i}"]`:      {`["52:54:00:00:00:03","52:54:00:00:00:0D",3]`, `["52:54:00:00:00:03","52:54:00:00:00:0D",3]`},
-		`["{trait}", "{mac}", "{}", "{nodes}"]`: {`["CUSTOM_A","{mac}","{}","{nodes}"]`, `["CUSTOM_GPU_1","{mac}","{}","{nodes}"]`},
+		`[null, true, 1.50, "a"]`:              {`[null,true,1.50,"a"]`, `[null,true,1.50,"a"]`},
+		`{"pick": [1, {"of": ["b", "c"]}]}`:    {`1`, `"CUSTOM_A"`},
+		`{"of": ["{:7}", "x"]}`:                {`"7"`, `"CUSTOM_A"`},
+		`{"a?15": 1, "b": {"c?99": []}}`:       {`{"a":1,"b":{"c":[]}}`, `{"b":{}}`},
+		`{"pick": [{"2x": "a"}, "b"]}`:         {`"a"`, `"b"`},
+		`{"pick": [{"1x": "a"}, {"9x": [2]}]}`: {`"a"`, `[2]`},
+		`{"a|b": 1, "2x": 2}`:                  {`{"2x":2,"a":1}`, `{"2x":2,"b":1}`},
+		`["{extension}", "{driver}"]`:          {`[".json","fake-hardware"]`, `[".nonsense","ünï"]`},
+		`{"pick": [1], "b": 2}`:                {`{"b":2,"pick":[1]}`, `{"b":2,"pick":[1]}`},
+		`"node-{:?4}, {:2+?4+i}"`:              {`"node-0, 5"`, `"node-3, 8"`},
+		`"{n:?4} {c:1}"`:                       {`"` + nodeUUID(0) + ` ` + uuid('c', 1) + `"`, `"` + nodeUUID(3) + ` ` + uuid('c', 1) + `"`},
+		`["{mac:i}", "{MAC:i+10}", "{i}"]`:     {`["52:54:00:00:00:03","52:54:00:00:00:0D",3]`, `["52:54:00:00:00:03","52:54:00:00:00:0D",3]`},
+		`["{trait}", "{}", "{a b}:"]`:          {`["CUSTOM_A","{}","{a b}:"]`, `["CUSTOM_GPU_1","{}","{a b}:"]`},
 	} {
 		template := mustTemplate(text)
 		for n, source := range []rand.Source{lowest{}, highest{}} {
@@ -77,6 +77,8 @@ func TestAValueOfAnotherTypeIsRefusedByItsName(t *testing.T) {
 	g.index = 3
 	require.Equal(t, 3, named[int](g, "i"))
 	require.PanicsWithValue(t, "differ: {i} is 3, a int: want a string", func() { named[string](g, "i") })
+	require.PanicsWithValue(t, "differ: [1] is [1], a []interface {}: want a int", func() { evalAs[int](g, mustTemplate("[1]")) })
+	require.PanicsWithValue(t, `differ: neither a function nor a template of values.json is called "nodes"`, func() { g.named("nodes") })
 }
 
 // TestEachFieldOfNodesIsInTheTable fails for a field that would never be compared with Ironic's.

@@ -134,7 +134,7 @@ func TestTheRequestsOfEachKindOfDifferenceAreCounted(t *testing.T) {
 }
 
 func TestARefusalThatDiffersMayHaveLockedANodeOnOneSideOnly(t *testing.T) {
-	w := round{worker: &worker{sides: &sides{ironic: &lockstep.Ironic{}}}, requests: 1}
+	w := round{sides: &sides{ironic: &lockstep.Ironic{}}, requests: 1}
 	port := newRequest(http.MethodPatch, "/v1/ports/{}", nodeUUID(0))
 	node := newRequest(http.MethodPatch, "/v1/nodes/{}", nodeUUID(0))
 	require.Empty(t, w.touched(port, true, false))

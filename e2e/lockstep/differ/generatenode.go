@@ -102,7 +102,7 @@ func patchNode(g *generator) Request {
 func (g *generator) nodeFilters(v url.Values) {
 	for range 1 + g.IntN(2) {
 		name := pick(g, slices.Sorted(maps.Keys(values.NodeFilters))...)
-		v.Set(name, g.selected(values.NodeFilters[name]).(string))
+		v.Set(name, evalAs[string](g, template{values.NodeFilters[name]}))
 	}
 }
 

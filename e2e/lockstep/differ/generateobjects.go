@@ -137,7 +137,7 @@ func (k *kind) object(g *generator, i int) map[string]any {
 		return map[string]any{"name": "CUSTOM_A", "steps": g.templateSteps()}
 	}
 	g.index = i
-	return g.eval(tables[k.path].object).(map[string]any)
+	return evalAs[map[string]any](g, tables[k.path].object)
 }
 
 // create returns a request for a new object.

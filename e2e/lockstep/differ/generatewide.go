@@ -99,7 +99,7 @@ func wideList(g *generator) Request {
 		if g.chance(10) {
 			name = pick(g, slices.Sorted(maps.Keys(values.Parameters))...)
 		}
-		v.Set(name, g.selected(values.Parameters[name]).(string))
+		v.Set(name, evalAs[string](g, template{values.Parameters[name]}))
 	}
 	if g.chance(25) {
 		v.Set("fields", strings.Join([]string{pick(g, fields...), pick(g, fields...)}, ","))
@@ -112,7 +112,7 @@ func wideList(g *generator) Request {
 
 func wideBelow(g *generator) Request {
 	part := pick(g, values.Parts...)
-	whole, bodies := g.eval(part[0]).(string), part[1:]
+	whole, bodies := evalAs[string](g, part[0]), part[1:]
 	path, _, _ := strings.Cut(whole, "?")
 	node := g.node()
 	if g.chance(8) {
@@ -141,10 +141,11 @@ func live(g *generator) Request {
 	if len(words.from) == 0 {
 		return newRequest(http.MethodDelete, "/v1/nodes/{}/maintenance", node)
 	}
-	body := map[string]any{"target": g.selected(words)}
-	switch body["target"] {
+	target := evalAs[string](g, template{words})
+	body := map[string]any{"target": target}
+	switch target {
 	case "clean", "service":
-		body[body["target"].(string)+"_steps"] = g.named("live_steps")
+		body[target+"_steps"] = g.named("live_steps")
 		if g.chance(20) {
 			body["disable_ramdisk"] = pick(g, true, false)
 		}

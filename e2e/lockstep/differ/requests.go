@@ -119,7 +119,7 @@ func parseTemplates(line string) templates {
 
 // request makes a request.
 func (t templates) request(g *generator) Request {
-	r := g.requestFor(g.eval(t.method).(string), t.path)
+	r := g.requestFor(evalAs[string](g, t.method), t.path)
 	if t.query != nil {
 		r = r.query(g.parameters(g.eval(*t.query)))
 	}
@@ -153,7 +153,7 @@ func (g *generator) requestFor(method, path string) Request {
 	path, query, has := strings.Cut(path, "?")
 	var args []string
 	path = argument.ReplaceAllStringFunc(path, func(name string) string {
-		args = append(args, g.eval(templateOf(name)).(string))
+		args = append(args, evalAs[string](g, templateOf(name)))
 		return "{}"
 	})
 	r := newRequest(method, path, args...)
@@ -176,7 +176,7 @@ func (g *generator) parameters(query any) url.Values {
 		return g.list(tables[value].fields, filters)
 	case map[string]any:
 		for name, text := range value {
-			v.Set(name, text.(string))
+			v.Set(name, fmt.Sprint(text))
 		}
 	}
 	return v

@@ -40,9 +40,7 @@ func TestARecordThatDiffersIsRemovedFromTheSidesThatHaveIt(t *testing.T) {
 	} {
 		ironic, ironstate := shownRecord(now.ironic[ofIronic]), shownRecord(now.ironstate[ofIronstate])
 		w := round{
-			worker: &worker{sides: &sides{
-				ironic: &lockstep.Ironic{}, ironicAPI: newSide(t, now.ironic), ironstateAPI: newSide(t, now.ironstate),
-			}},
+			sides: &sides{ironic: &lockstep.Ironic{}, ironicAPI: newSide(t, now.ironic), ironstateAPI: newSide(t, now.ironstate)},
 			uuids: uuids{made: map[string]string{ofIronic: ofIronstate, ofIronstate: ofIronic}}, last: map[string]collection{},
 		}
 		d, err := w.compareCollection(t.Context(), path)

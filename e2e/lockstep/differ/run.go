@@ -42,52 +42,54 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := newResult(installed)
-	deadline := time.Now().Add(r.Time)
-	number := r.Round
-	var mu sync.Mutex // guards all and number
-	var sent atomic.Int64
-	over := func() bool {
-		return ctx.Err() != nil || r.Time > 0 && time.Now().After(deadline) || r.Requests > 0 && int(sent.Load()) >= r.Requests
-	}
-	work := func() (err error) {
-		w := &worker{run: r, sent: &sent, over: over}
-		if w.sides, err = startSides(ctx, r.Root); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, w.sides.close()) }()
-		for err == nil && !over() {
-			mu.Lock()
-			next := w.newRound(number, newResult(installed))
-			number++
-			mu.Unlock()
-			err = next.work(ctx)
-			mu.Lock()
-			all.merge(next.result, r.Examples)
-			mu.Unlock()
-		}
-		return err
-	}
+	c := &comparison{Run: r, deadline: time.Now().Add(r.Time), all: newResult(installed)}
+	c.rounds.Store(r.Round)
 	errs := make([]error, max(r.Workers, 1))
 	var wait sync.WaitGroup
 	for i := range errs {
-		wait.Go(func() { errs[i] = work() })
+		wait.Go(func() { errs[i] = c.work(ctx) })
 	}
 	wait.Wait()
-	return all, errors.Join(errs...)
+	return c.all, errors.Join(errs...)
 }
 
-// worker does one round after the other.
-type worker struct {
-	run   Run
-	sides *sides
-	sent  *atomic.Int64 // the requests of all workers
-	over  func() bool
+// comparison is what the workers share. It is safe for concurrent use.
+type comparison struct {
+	Run
+	deadline time.Time
+	rounds   atomic.Uint64 // the next one
+	sent     atomic.Int64  // requests
+
+	mu  sync.Mutex
+	all *Result // guarded by mu
+}
+
+// over reports whether the comparison ends.
+func (c *comparison) over(ctx context.Context) bool {
+	return ctx.Err() != nil || c.Time > 0 && time.Now().After(c.deadline) || c.Requests > 0 && int(c.sent.Load()) >= c.Requests
+}
+
+// work does one round after the other, with an Ironic of its own.
+func (c *comparison) work(ctx context.Context) (err error) {
+	sides, err := startSides(ctx, c.Root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sides.close()) }()
+	for err == nil && !c.over(ctx) {
+		next := c.next(sides)
+		err = next.work(ctx)
+		c.mu.Lock()
+		c.all.merge(next.result, c.Examples)
+		c.mu.Unlock()
+	}
+	return err
 }
 
 // round is a round of a worker.
 type round struct {
-	*worker
+	*comparison
+	sides  *sides
 	number uint64
 	result *Result
 
@@ -97,32 +99,32 @@ type round struct {
 	broken   bool                  // the sides cannot be brought into step
 }
 
-func (w *worker) newRound(number uint64, result *Result) *round {
-	last := map[string]collection{}
-	for _, path := range w.collections() {
-		last[path] = collection{}
+// next returns the next round.
+func (c *comparison) next(sides *sides) *round {
+	return &round{
+		comparison: c, sides: sides, number: c.rounds.Add(1) - 1, result: newResult(c.all.Ironic),
+		uuids: uuids{fixed: fixedUUIDs(), made: map[string]string{}}, last: map[string]collection{},
 	}
-	return &round{worker: w, number: number, result: result, uuids: uuids{fixed: fixedUUIDs(), made: map[string]string{}}, last: last}
 }
 
 func (rd *round) work(ctx context.Context) error {
 	if err := rd.sides.reset(ctx); err != nil {
 		return err
 	}
-	g := newGenerator(rd.sides.ironic.Series, rd.run.Seed, rd.number)
-	g.wide = rd.run.Wide
+	g := newGenerator(rd.sides.ironic.Series, rd.Seed, rd.number)
+	g.wide = rd.Wide
 	for _, r := range g.setup() {
 		if err := rd.exchange(ctx, r); err != nil {
 			return err
 		}
 	}
 	for range roundLength {
-		if rd.over() || rd.broken {
+		if rd.over(ctx) || rd.broken {
 			return nil
 		}
 		g.states, g.made = rd.states(), rd.made()
 		r := g.next()
-		if rd.run.Paths != nil && !rd.run.Paths.MatchString(r.Pattern) {
+		if rd.Paths != nil && !rd.Paths.MatchString(r.Pattern) {
 			continue
 		}
 		if err := rd.exchange(ctx, r); err != nil {
@@ -133,10 +135,10 @@ func (rd *round) work(ctx context.Context) error {
 }
 
 // collections returns the paths of the lists in the series, nodes first.
-func (w *worker) collections() []string {
+func (rd *round) collections() []string {
 	var paths []string
 	for _, k := range kinds {
-		if w.sides.ironic.Series >= k.since {
+		if rd.sides.ironic.Series >= k.since {
 			paths = append(paths, k.path)
 		}
 	}
@@ -182,7 +184,7 @@ func (rd *round) exchange(ctx context.Context, r Request) error {
 	rd.requests++
 	rd.sent.Add(1)
 	rd.result.Requests++
-	e := Example{Seed: rd.run.Seed, Round: rd.number, Number: rd.requests, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
+	e := Example{Seed: rd.Seed, Round: rd.number, Number: rd.requests, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
 	names := r.classes(rd.uuids.compareAnswers(ironic, ironstate))
 	rd.log(e, ironic.Header, ironstate.Header, names)
 	refused := ironic.Status >= http.StatusBadRequest && ironstate.Status >= http.StatusBadRequest
@@ -204,19 +206,19 @@ func (rd *round) exchange(ctx context.Context, r Request) error {
 			e.Ironic, e.Ironstate = e.Ironic+"\n      "+d.ironic, e.Ironstate+"\n      "+d.ironstate
 		}
 	}
-	rd.result.add(rd.run.Examples, names, e)
+	rd.result.add(rd.Examples, names, e)
 	return nil
 }
 
 // log writes a request, both answers and the names of the differences.
-func (w *worker) log(e Example, ironic, ironstate http.Header, names []string) {
-	if w.run.Log == nil {
+func (rd *round) log(e Example, ironic, ironstate http.Header, names []string) {
+	if rd.Log == nil {
 		return
 	}
-	fmt.Fprintf(w.run.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
+	fmt.Fprintf(rd.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
 		e.Request, e.Ironic, ironic, e.Ironstate, ironstate)
 	for _, name := range names {
-		fmt.Fprintf(w.run.Log, "DIFFERENT %s\n", name)
+		fmt.Fprintf(rd.Log, "DIFFERENT %s\n", name)
 	}
 }
 

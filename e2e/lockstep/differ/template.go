@@ -27,6 +27,14 @@ type template struct {
 	value any // a list, an object, a selection, a weighted, a reference, a text, or another scalar
 }
 
+// String returns the name of a reference in braces, and the parts of any other template.
+func (t template) String() string {
+	if name, is := t.value.(reference); is {
+		return "{" + string(name) + "}"
+	}
+	return fmt.Sprintf("%v", t.value)
+}
+
 type (
 	list   []template
 	object []member
@@ -209,7 +217,10 @@ func (g *generator) eval(t template) any {
 		}
 		return values
 	case selection:
-		return g.selected(v)
+		if v.usually && !g.chance(validShare) {
+			return g.value()
+		}
+		return g.eval(pickBy(g, v.from, func(w weighted) int { return w.weight }).template)
 	case weighted:
 		return g.eval(v.template)
 	case reference:
@@ -221,34 +232,30 @@ func (g *generator) eval(t template) any {
 	}
 }
 
-// selected returns a value of a selection.
-func (g *generator) selected(s selection) any {
-	if s.usually && !g.chance(validShare) {
-		return g.value()
-	}
-	return g.eval(pickBy(g, s.from, func(w weighted) int { return w.weight }).template)
-}
-
-// named returns the result of a function, or a value of a template of values.json. Any other name stays in its braces.
+// named returns the result of a function, or a value of a template of values.json. It panics for any other name.
 func (g *generator) named(name string) any {
 	if f := functions[name]; f != nil {
 		return f(g)
 	}
-	if t, ok := values.Values[name]; ok {
-		return g.eval(t)
+	t, ok := values.Values[name]
+	if !ok {
+		panic(fmt.Sprintf("differ: neither a function nor a template of values.json is called %q", name))
 	}
-	return "{" + name + "}"
+	return g.eval(t)
 }
 
-// named is [generator.named] for a value that has to be of a type. It panics for one of another type.
-func named[T any](g *generator, name string) T {
-	value := g.named(name)
+// evalAs returns a value of the template, which has to be of a type. It panics for one of another type.
+func evalAs[T any](g *generator, t template) T {
+	value := g.eval(t)
 	typed, is := value.(T)
 	if !is {
-		panic(fmt.Sprintf("differ: {%s} is %v, a %T: want a %T", name, value, value, typed))
+		panic(fmt.Sprintf("differ: %v is %v, a %T: want a %T", t, value, value, typed))
 	}
 	return typed
 }
+
+// named is evalAs for the template of a name, see [generator.named].
+func named[T any](g *generator, name string) T { return evalAs[T](g, template{reference(name)}) }
 
 var placeholder = regexp.MustCompile(`\{(mac|MAC|[a-z]?):([0-9i+?]+)\}`)
 
