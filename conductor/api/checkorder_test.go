@@ -75,6 +75,17 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 			"Expected an integer for limit: x"},
 		{states.Epoxy, "GET", "nodes/" + absentUUID + "/" + absentUUID + "/yes/detail", "latest", "", 404, "Resource could not be found."},
 		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
+		{states.Epoxy, "POST", "continue_inspection/a/b", "", `{}`, 400, "Schema error for data: 'a' is not of type 'object'"},
+		{states.Epoxy, "POST", "continue_inspection/a/b?bogus=1", "", `{}`, 400, bogus},
+		{states.Gazpacho, "POST", "events/a/b", "latest", `{}`, 400, "Schema error for evts: 'a' is not of type 'object'"},
+		{states.Hibiscus, "POST", "events/a/b?bogus=1", "latest", `{}`, 400, "Schema error: 'events' is a required property"},
+		{states.Hibiscus, "POST", "events/a", "1.53", `{}`, 404, noAPI},
+		{states.Hibiscus, "POST", "events/a", "latest", `{"events": [{"event": "network.bind_port", "status": "x", "port_id": "` + absentUUID +
+			`", "mac_address": "52:54:00:00:00:01"}]}`, 404, ""},
+		{states.Hibiscus, "GET", "nodes/x/states/y?bogus=1", "latest", "", 400, bogus},
+		{states.Hibiscus, "GET", "nodes/x/states/y", "latest", "", 404, ""},
+		{states.Hibiscus, "GET", "nodes/x/a/b?bogus=1", "latest", "", 400, bogus},
+		{states.Hibiscus, "PUT", "nodes/a%20b/states/power/x/1/y", "latest", "", 400, "Expected UUID or name for node_ident: a b"},
 	} {
 		s := start(t, c.series, api.Config{})
 		got := s.do(c.method, "/v1/"+c.path, c.version, c.body)

@@ -258,7 +258,7 @@ func TestShardsOfNoNameAreNotNodesWithoutShard(t *testing.T) {
 
 // The body is an argument that further segments and the query may name, and its keys hide parameters of the query.
 // Ironic 39.0.0 gives these answers.
-func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
+func TestABodyIsAnArgument(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
@@ -273,12 +273,27 @@ func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
 		{"PUT", "n/states/raid?logical_disks=1", `{"logical_disks": [{"size_gb": 1, "raid_level": "1"}]}`, ""},
 		{"PUT", "n/states/raid?target_raid_config=1", `{}`, ""},
 		{"PUT", "states/raid?node_ident=n", `{}`, ""},
+		{"PUT", "states/raid?node_ident=n", `{"node_ident": "n"}`, "Missing mandatory parameter: node_ident"},
+		{"PUT", "states/raid?x=1&node_ident=n", `{"x": 1}`, "RAID config validation error: 'logical_disks' is a required property"},
+		{"PUT", "n/states/raid?node_ident=n", `5`, "Expected types <class 'dict'> for target_raid_config: 5"},
+		{"PUT", "n/states/raid?node_ident=n", `null`, "Expected types <class 'dict'> for target_raid_config: None"},
+		{"PUT", "n/states/raid?node_ident=n", `{}`, "The path and the query both have the argument node_ident"},
+		{"PUT", "n/states/raid/x?node_ident=n", `{}`, "Expected types <class 'dict'> for target_raid_config: x"},
+		{"PUT", "a%20b/states/raid?node_ident=n", `{}`, "Expected UUID or name for node_ident: a b"},
 		{"PUT", "states/raid?x=1", `{}`, "Unexpected arguments: x"},
 		{"PUT", "states/raid?x=1", `{"x": 1}`, "Missing mandatory parameter: node_ident"},
 		{"PUT", "n/states/raid?x=1", `[1]`, "Unexpected arguments: x"},
 		{"PUT", "n/states/raid/a?x=1", `{"x": 1}`, "Expected types <class 'dict'> for target_raid_config: a"},
 		{"PUT", "a%20b/states/raid?x=1", `{}`, "Unexpected arguments: x"},
 		{"PUT", "a%20b/states/raid/x", `{}`, "Expected UUID or name for node_ident: a b"},
+		{"PUT", "n/traits/CUSTOM_A?body=1", ``, ""},
+		{"PUT", "n/traits?traits=1", `{"traits": ["CUSTOM_A"]}`, ""},
+		{"PUT", "n/traits/CUSTOM_A?trait=1", ``, "The path and the query both have the argument trait"},
+		{"PUT", "n/traits/CUSTOM_A/b", ``, "Schema error for body: 'b' is not of type 'object'"},
+		{"PUT", "n/traits/CUSTOM_A/b?foo=1", ``, "Unexpected arguments: foo"},
+		{"PUT", "n/traits/A/b", ``, "Schema error for trait: 'A' is not valid under any of the given schemas. " +
+			"Possible root cause: 'A' does not match '^CUSTOM_[A-Z0-9_]+$'"},
+		{"PUT", "../runbooks/x/traits/CUSTOM_A/b", ``, "Schema error for body: 'b' is not of type 'object'"},
 	} {
 		got := s.do(c.method, "/v1/nodes/"+c.path, "latest", c.body)
 		if c.fault == "" {
@@ -288,4 +303,7 @@ func TestTheBodyOfAVIFAndOfARAIDConfigurationIsAnArgument(t *testing.T) {
 		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
 		require.Equal(t, http.StatusBadRequest, got.status, "%s %s %s", c.method, c.path, c.body)
 	}
+	const disk = `{"logical_disks": [{"size_gb": 1, "raid_level": "1"}]}`
+	s.do("PUT", "/v1/nodes/states/raid?node_ident=n", "latest", disk).must(http.StatusNoContent)
+	require.Len(t, s.do("GET", "/v1/nodes/n/states", "latest", "").must(http.StatusOK)["target_raid_config"], 1)
 }

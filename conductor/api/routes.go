@@ -41,7 +41,7 @@ func newTree(s *rest.Service, config Config) *rest.Tree {
 		"events":           ramdisk.Events(s),
 		"inspection_rules": objects.InspectionRules(s),
 
-		"continue_inspection": {Actions: rest.Actions{"post": {Serve: ramdisk.ContinueInspection}}},
+		"continue_inspection": {Actions: rest.Actions{"post": {Serve: ramdisk.ContinueInspection, Body: "data"}}},
 	}
 	for name, first := range map[string]states.APIVersion{
 		"runbooks": since.Runbooks, "shards": since.Shards, "continue_inspection": since.ContinueInspection, "events": since.Events,

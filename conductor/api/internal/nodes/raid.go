@@ -15,7 +15,7 @@ import (
 
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
 var setRAID = checks{
-	bodyDecodes, raidIsObject, nodeExists, from(since.RAID, fault.NotAcceptable),
+	bodyDecodes, raidIsObject, nodeNamedOnce, nodeExists, from(since.RAID, fault.NotAcceptable),
 }.then(func(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.update(func(n *node) error {
 		if len(q.body) > 0 && !q.Describe(n.Driver).Has(n, "raid") {
@@ -30,6 +30,14 @@ var setRAID = checks{
 func raidIsObject(q *request) error {
 	if q.body == nil {
 		return fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(q.sent))
+	}
+	return nil
+}
+
+// nodeNamedOnce refuses a node that both the path and the query have: a query without a node in the path has none left.
+func nodeNamedOnce(q *request) error {
+	if name := rest.NodeIdent[0]; q.Query.Has(name) {
+		return fault.Invalid("The path and the query both have the argument %s", name)
 	}
 	return nil
 }

@@ -112,13 +112,11 @@ func from(first states.APIVersion, refusal error) func(*request) error {
 	}
 }
 
-// bodyDecodes reads the body. It refuses query parameters that the object in it does not have.
+// bodyDecodes reads the body.
 func bodyDecodes(q *request) (err error) {
-	if q.sent, err = q.Decode(rest.MaxBody); err != nil {
-		return err
-	}
+	q.sent, err = q.Decode(rest.MaxBody)
 	q.body, _ = q.sent.(map[string]any)
-	return q.CheckQuery(q.body)
+	return err
 }
 
 // identValid refuses the second identifier in the path if it is neither a UUID nor a name.

@@ -86,7 +86,7 @@ func parts(s *rest.Service) map[string]rest.Part {
 		}}},
 		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: listTraits},
-			"put":    {Serve: setTraits, NoArgs: true, Args: traits.Args},
+			"put":    {Serve: setTraits, NoArgs: true, Args: traits.Args, Body: "body"},
 			"delete": {Serve: setTraits, Args: traits.Args},
 		}}},
 		"bios": {Since: since.BIOS, Controller: &rest.Controller{Actions: rest.Actions{

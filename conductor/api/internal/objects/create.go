@@ -4,6 +4,7 @@ package objects
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -36,10 +37,7 @@ func bodyDecodes(q *request) (err error) {
 	}
 	q.values, _ = q.body.(map[string]any)
 	q.record = reflect.New(reflect.TypeOf(q.of).Elem()).Interface().(record)
-	if q.checksQueryLast(q.r.Service) {
-		return nil
-	}
-	return q.r.CheckQuery(q.values)
+	return nil
 }
 
 // bodyValid refuses a body that does not satisfy the schema of the resource.
@@ -52,7 +50,7 @@ func bodyValid(q *request) error {
 	if err := q.bodySchema(q.r).Validate(q.word, q.body); err != nil || !q.checksQueryLast(q.r.Service) {
 		return err
 	}
-	return q.r.CheckQuery(q.values)
+	return q.r.QueryArgs(slices.Collect(maps.Keys(q.values))...).Err
 }
 
 // postInVersion refuses a POST with a version that does not have the resource.

@@ -42,8 +42,11 @@ func Runbooks(s *rest.Service) *rest.Controller {
 		}
 		return err
 	}
-	set := rest.Action{Serve: setRunbookTraits, Args: traits.Args}
-	below := &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listRunbookTraits}, "put": set, "delete": set}}
+	below := &rest.Controller{Actions: rest.Actions{
+		rest.All: {Serve: listRunbookTraits},
+		"put":    {Serve: setRunbookTraits, NoArgs: true, Args: traits.Args, Body: "body"},
+		"delete": {Serve: setRunbookTraits, Args: traits.Args},
+	}}
 	c.Lookup = func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
 		switch {
 		case len(segments) < 2 || segments[1] != "traits":

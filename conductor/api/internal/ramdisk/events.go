@@ -47,7 +47,7 @@ func eventSchema(name *schema.Schema, uuid, mac *schema.Format) *schema.Schema {
 func Events(s *rest.Service) *rest.Controller {
 	post := rest.Action{NoArgs: true, Body: "evts", Serve: receive, Since: since.Events}
 	if s.Series >= states.Hibiscus {
-		post = rest.Action{Serve: receiveBySchema, Since: since.Events}
+		post = rest.Action{Body: "evts", Optional: rest.AnyNumber, Serve: receiveBySchema, Since: since.Events}
 	}
 	return &rest.Controller{
 		Actions: rest.Actions{"post": post},
@@ -60,7 +60,8 @@ func Events(s *rest.Service) *rest.Controller {
 	}
 }
 
-// receiveBySchema answers POST /v1/events by the schema of 2026.2, which comes after the version and before the query.
+// receiveBySchema answers POST /v1/events by the schema of 2026.2, which comes after the version and before the query
+// and further segments of the path.
 //
 // Source: ironic/api/schemas/v1/event.py.
 func receiveBySchema(r *rest.Request) (rest.Answer, error) {
@@ -78,6 +79,9 @@ func receiveBySchema(r *rest.Request) (rest.Answer, error) {
 	if err := valid.Validate("evts", body); err != nil {
 		return rest.Answer{}, err
 	}
+	if len(r.Params) > 0 {
+		return rest.Answer{}, fault.UnknownPath
+	}
 	return rest.NoContent, r.QueryArgs().Err
 }
 
@@ -85,10 +89,6 @@ func receiveBySchema(r *rest.Request) (rest.Answer, error) {
 func receive(r *rest.Request) (rest.Answer, error) {
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
-		return rest.Answer{}, err
-	}
-	object, _ := body.(map[string]any)
-	if err := r.CheckQuery(object); err != nil {
 		return rest.Answer{}, err
 	}
 	valid := eventsSchema(&schema.Schema{
@@ -99,7 +99,7 @@ func receive(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	event := eventSchema(schema.Text, nil, nil)
-	for _, item := range object["events"].([]any) {
+	for _, item := range body.(map[string]any)["events"].([]any) {
 		if err := event.Validate("evts", item); err != nil {
 			return rest.Answer{}, err
 		}

@@ -4,7 +4,6 @@ package rest
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -188,13 +187,4 @@ func TestWordsStandForBooleans(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-}
-
-func TestTheQueryHasOnlyArgumentsOfTheBody(t *testing.T) {
-	r := sent("POST", "a=1&b=2", "")
-	requireFault(t, r.CheckQuery(map[string]any{"a": nil}), "Unexpected arguments: b")
-	require.NoError(t, r.CheckQuery(map[string]any{"a": nil, "b": nil}))
-	r.bound.body = "x"
-	require.NoError(t, r.CheckQuery(nil), "the router has checked the query")
-	require.Equal(t, http.MethodPost, r.Method)
 }

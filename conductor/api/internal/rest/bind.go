@@ -21,7 +21,9 @@ type bound struct {
 	query  url.Values     // without identifiers, but with the arguments in the path
 	sent   map[string]any // the arguments in the query and the body of a DELETE, without identifiers; nil for other methods
 	inPath []string       // the names of the arguments in the path
-	body   string         // the path segment that is the request's body in place of the sent one; empty for none
+	body   any            // the request's body if bodyKnown: a segment of the path in place of the sent one, or the sent one
+	// bodyKnown says that bind has read the body, or that a segment is the body.
+	bodyKnown bool
 	// identFault is the fault of the identifiers of a node and of one of its parts. Ironic checks them after the names of
 	// all arguments and before the values of the others, and so does [Request.args].
 	identFault error
@@ -35,10 +37,11 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 		}
 	}
 	segments = slices.Concat(r.before, nonEmpty(segments))
+	var body any
 	var object map[string]any
+	bodyKnown := a.NoArgs && a.Body != "" && (len(r.Query) > 0 || len(nonEmpty(segments)) > len(a.Idents)+len(a.Args))
 	switch {
-	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) != len(a.Idents):
-		var body any
+	case bodyKnown:
 		body, err = r.Decode(MaxBody)
 		object, _ = body.(map[string]any)
 	case a.bodyHasArgs(r.Method):
@@ -50,22 +53,29 @@ func (r *Request) bind(a *Action, segments []string) (err error) {
 	if r.bound, err = distribute(a, r.Method, segments, r.Query, object); err != nil {
 		return err
 	}
+	if bodyKnown && !r.bound.bodyKnown {
+		r.bound.body, r.bound.bodyKnown = body, true
+	}
 	r.Params, r.Query = append(r.Params, r.bound.params...), r.bound.query
 	return nil
 }
 
 // distribute gives the segments of a path to the identifiers of an action, then to its optional parameters, then to its
 // arguments. One further segment becomes the body. A query parameter with the name of an identifier replaces a segment
-// that the path lacks, and so does a key of the object in the body of a DELETE.
+// that the path lacks, and so does a key of the object in the body of a DELETE. The keys of an object that is itself an
+// argument hide query parameters.
 //
-// Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
+// Source: find_controller and get_args in pecan/core.py, ironic/common/args.py, and body in ironic/api/method.py.
 func distribute(a *Action, method string, segments []string, query url.Values, object map[string]any) (bound, error) {
 	b := bound{action: a, query: url.Values{}}
 	maps.Copy(b.query, query)
-	if a.bodyHasArgs(method) {
+	switch {
+	case a.bodyHasArgs(method):
 		b.sent = arguments(query, object)
+	case a.Body != "":
+		maps.DeleteFunc(b.query, func(name string, _ []string) bool { _, hidden := object[name]; return hidden })
 	}
-	if err := b.checkNames(method, len(nonEmpty(segments)), object); err != nil {
+	if err := b.checkNames(method, len(nonEmpty(segments))); err != nil {
 		return b, err
 	}
 	if len(nonEmpty(segments)) == 0 {
@@ -81,7 +91,7 @@ func distribute(a *Action, method string, segments []string, query url.Values, o
 			return b, fault.Invalid("Missing mandatory parameter: %s", name)
 		}
 	}
-	namesChecked := a.NoArgs && a.Body == "" || method == http.MethodDelete || method == http.MethodPatch
+	namesChecked := a.NoArgs || method == http.MethodDelete || method == http.MethodPatch
 	if b.identFault != nil && (namesChecked || a.Idents[0] != NodeIdent[0]) {
 		return b, b.identFault
 	}
@@ -89,9 +99,9 @@ func distribute(a *Action, method string, segments []string, query url.Values, o
 	b.params, segments = append(b.params, segments[:n]...), segments[n:]
 	if n := len(a.Args); len(segments) > n {
 		if a.Body == "" {
-			return b, fault.UnknownPath
+			return b, cmp.Or[error](unexpected(b.query, a.names()), b.identFault, fault.UnknownPath)
 		}
-		b.body, segments = segments[n], segments[:n]
+		b.body, b.bodyKnown, segments = segments[n], true, segments[:n]
 	}
 	b.inPath = a.Args[:len(segments)]
 	for i, name := range b.inPath {
@@ -134,14 +144,12 @@ func (b *bound) addIdent(name string, value any) {
 
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
 // identifiers are checked; the other actions check their arguments themselves.
-func (b *bound) checkNames(method string, given int, object map[string]any) error {
+func (b *bound) checkNames(method string, given int) error {
 	a, names := b.action, b.action.names()
 	lacking := names[min(given, len(a.Idents)):]
 	switch {
-	case a.NoArgs && a.Body != "" && given == len(a.Idents): // CheckQuery knows the names in the body
-		return nil
-	case a.NoArgs && a.Body != "": // the keys of the sent body hide parameters of the query
-		return unexpected(b.query, slices.AppendSeq(slices.Clone(lacking), maps.Keys(object)))
+	case a.NoArgs && a.Body != "": // the handler refuses an identifier that both the path and the query have
+		return unexpected(b.query, names)
 	case a.NoArgs:
 		return unexpected(b.query, lacking)
 	case a.bodyHasArgs(method):

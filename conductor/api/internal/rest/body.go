@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -220,7 +219,7 @@ func (r *Request) isForm() bool {
 // Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path
 // segment for the body, Decode returns the segment, which the schemas of bodies refuse.
 func (r *Request) Decode(limit Limit) (any, error) {
-	if r.bound.body != "" {
+	if r.bound.bodyKnown {
 		return r.bound.body, nil
 	}
 	body, measured, err := r.readBody(limit)
@@ -280,13 +279,4 @@ func (r *Request) object(limit Limit) (map[string]any, error) {
 		return nil, errNotJSON
 	}
 	return object, err
-}
-
-// CheckQuery refuses a query parameter that the object in the body, nil if it is none, does not have:
-// Ironic takes both as arguments of the same function.
-func (r *Request) CheckQuery(object map[string]any) error {
-	if r.bound.body != "" { // a segment, with which bind has checked the query
-		return r.bound.identFault
-	}
-	return r.QueryArgs(slices.Collect(maps.Keys(object))...).Err
 }

@@ -249,7 +249,7 @@ func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
 	_, err := r.Decode(MaxBody)
 	require.ErrorIs(t, err, errTooLarge, "the body fits, its values do not")
 	r = body(`{}`, true)
-	r.bound.body = "segment"
+	r.bound.body, r.bound.bodyKnown = "segment", true
 	v, err := r.Decode(MaxBody)
 	require.NoError(t, err)
 	require.Equal(t, "segment", v)

@@ -60,8 +60,7 @@ type Action struct {
 	Body string
 	// AnyMethod makes the action answer requests with every method.
 	AnyMethod bool
-	// NoArgs makes the router refuse query parameters. If the action has a Body that no segment sets, it checks them
-	// itself, see [Request.CheckQuery].
+	// NoArgs makes the router refuse query parameters that are not Idents, Args or Body.
 	NoArgs bool
 }
 
