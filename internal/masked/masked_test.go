@@ -159,7 +159,8 @@ func TestTheLogMasksBytes(t *testing.T) {
 		require.Equal(t, 2, strings.Count(out.String(), shown), "%T: %s", value, &out)
 	}
 	var out strings.Builder
-	slog.New(masked.Log(slog.NewTextHandler(&out, nil))).Info("", "value", []byte("plain"), "raw", json.RawMessage(`{ "a": 1}`), "none", []int{1})
+	slog.New(masked.Log(slog.NewTextHandler(&out, nil))).Info("",
+		"value", []byte("plain"), "raw", json.RawMessage(`{ "a": 1}`), "none", []int{1})
 	require.Contains(t, out.String(), `value="plain" raw="{ \"a\": 1}" none=[1]`)
 }
 
