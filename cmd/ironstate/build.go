@@ -62,11 +62,9 @@ func (s *service) openImages(context.Context) (err error) {
 }
 
 func (s *service) openHardware(context.Context) error {
-	types, closeAll, err := newHardware(s.options, s.images, s.log)
-	if err == nil {
-		s.hardware = types
-		s.onClose(closeAll)
-	}
+	types, closers, err := newHardware(s.options, s.images, s.log)
+	s.hardware = types
+	s.onClose(func() { closeAll(closers) })
 	return err
 }
 

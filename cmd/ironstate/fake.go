@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -15,16 +16,23 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// fakeFlags are the flags of fake-hardware.
+type fakeFlags struct {
+	delay   time.Duration
+	restart bool // each step ends with a restart of the machine
+}
+
+func (f *fakeFlags) define(flags *flag.FlagSet) {
+	flags.DurationVar(&f.delay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
+	flags.BoolVar(&f.restart, "fake-restart", false, "end each step of fake-hardware with a restart of the machine")
+}
+
 // fakeHardware is fake-hardware that builds configuration drives, for agents that are real. All else is for tests of
 // the service, such as e2e/force: operations take time, and are logged at level DEBUG, so that the test knows which
 // conductor was at work on which node, and when.
 type fakeHardware struct {
 	*conductor.Fake
-	restart bool // each step ends with a restart of the machine
-}
-
-func newFake(series states.Series, delay time.Duration, restart bool, log *slog.Logger) fakeHardware {
-	return fakeHardware{&conductor.Fake{Series: series, Before: fakeOperation(delay, log)}, restart}
+	restart bool // see fakeFlags
 }
 
 // BuildConfigDrive implements [conductor.ConfigDriveBuilder].

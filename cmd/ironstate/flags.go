@@ -7,16 +7,13 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/internal/observe"
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
-	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -24,28 +21,19 @@ import (
 type options struct {
 	serverFlags
 	storeFlags
-	backups         backupFlags // if one is set, no service is started
-	images          imageFlags
-	series          states.Series
-	group           string
-	defaultGroup    string // of new nodes
-	groupLimits     bool   // see conductor.Config.LimitsByGroup
-	fleetName       string
-	cleaning        cleaningFlags
-	resumeVerify    bool
-	bmcs            bmcFlags
-	checkInterval   time.Duration
-	expectedTimes   []string // STATE=DURATION
-	expected        conductor.ExpectedTimes
-	agents          agentFlags
-	powerSync       powerSyncFlags
-	fakeDelay       time.Duration
-	fakeRestart     bool
-	demo            int
-	shutdownTimeout time.Duration
-	otlp            string // the URL of the trace collector
-	logLevel        slog.Level
-	logJSON         bool
+	conductorFlags
+	logFlags
+	backups   backupFlags // if one is set, no service is started
+	images    imageFlags
+	cleaning  cleaningFlags
+	bmcs      bmcFlags
+	agents    agentFlags
+	powerSync powerSyncFlags
+	fake      fakeFlags
+	series    states.Series
+	fleetName string
+	demo      int
+	otlp      string // the URL of the trace collector
 }
 
 // maxDemo bounds the number of built-in BMCs.
@@ -53,7 +41,7 @@ const maxDemo = 100
 
 // parse returns the options, or a usage error.
 func parse(args []string, errOut io.Writer) (*options, error) {
-	o := &options{series: states.Latest(), logLevel: slog.LevelInfo}
+	o := &options{series: states.Latest()}
 	flags := flag.NewFlagSet("ironstate", flag.ContinueOnError)
 	o.define(flags)
 	if err := program.Parse(flags, args, errOut); err != nil {
@@ -82,56 +70,19 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 var neverEmpty = []string{"auth-file", "tls-cert", "tls-key", "backup", "restore"}
 
 func (o *options) define(flags *flag.FlagSet) {
-	o.serverFlags.define(flags)
-	o.storeFlags.define(flags)
-	o.backups.define(flags)
-	o.images.define(flags)
+	for _, group := range []interface{ define(*flag.FlagSet) }{
+		&o.serverFlags, &o.storeFlags, &o.conductorFlags, &o.logFlags, &o.backups, &o.images, &o.cleaning, &o.bmcs, &o.agents,
+		&o.powerSync, &o.fake,
+	} {
+		group.define(flags)
+	}
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
-	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
-	flags.BoolVar(&o.groupLimits, "limits-by-group", false,
-		"count only the nodes of a node's conductor group for the limits of 250 deployments and 50 cleanings, since 2026.1")
-	flags.StringVar(&o.defaultGroup, "default-group", "", "conductor `group` of new nodes that name none, since 2024.1")
 	flags.StringVar(&o.fleetName, "fleet-name", "",
 		"`name` of all nodes together, the title of the live page; empty stands for \"Nodes of\" and the conductor's name")
-	o.cleaning.define(flags)
-	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
-	o.bmcs.define(flags)
-	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute,
-		"`time` between two checks of all nodes for timeouts and for work that no conductor has started")
-	flags.Func("expected-time", "`STATE=DURATION` such as 'clean wait=24h': a node that is in this working or waiting state "+
-		"for longer is overdue, which the metrics and the live page show; may be repeated; "+
-		"the default of a state is the timeout of its work, 0 is none",
-		func(value string) error { o.expectedTimes = append(o.expectedTimes, value); return nil })
-	o.agents.define(flags)
-	o.powerSync.define(flags)
-	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
-	flags.BoolVar(&o.fakeRestart, "fake-restart", false, "end each step of fake-hardware with a restart of the machine")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; "+
-		"0 for none, as without this flag with -data, -etcd or -cluster")
-	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "`time` that work in flight may continue after SIGTERM")
+		"0 for none, as without this flag with -data, -"+strings.Join(o.sharing(), " or -"))
 	flags.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that receives traces by OTLP over HTTP; "+
 		"empty stands for OTEL_EXPORTER_OTLP_ENDPOINT; tracing is off without either")
-	flags.TextVar(&o.logLevel, "log-level", o.logLevel,
-		"`level` of the log on standard error: DEBUG, INFO, WARN or ERROR; etcd's warnings are DEBUG")
-	flags.Func("log-format", "`format` of the log: text, the default, or json", o.setLogFormat)
-}
-
-// setLogFormat parses the value of -log-format.
-func (o *options) setLogFormat(value string) error {
-	o.logJSON = value == "json"
-	if !o.logJSON && value != "text" {
-		return errors.New("want text or json")
-	}
-	return nil
-}
-
-// logHandler returns the handler of the log.
-func (o *options) logHandler(to io.Writer) slog.Handler {
-	config := &slog.HandlerOptions{Level: o.logLevel}
-	if o.logJSON {
-		return slog.NewJSONHandler(to, config)
-	}
-	return slog.NewTextHandler(to, config)
 }
 
 // check returns the first error of the flags, and parses the values that depend on other flags.
@@ -141,15 +92,13 @@ func (o *options) check() error {
 		o.storeFlags.check(),
 		o.backups.check(o),
 		o.images.check(),
-		positive("shutdown-timeout", o.shutdownTimeout),
-		positive("check-interval", o.checkInterval),
-		o.parseExpected(),
+		o.conductorFlags.check(),
 		o.checkSeries(),
 		o.powerSync.check(),
 		o.agents.check(),
 		usageOf(flagOf, o.conductorConfig().Check()),
 		usageOf(flagOf, o.hardwareConfig().Check()),
-		notNegative("fake-delay", o.fakeDelay),
+		notNegative("fake-delay", o.fake.delay),
 		o.serverFlags.check(o.agents.listen),
 		o.checkTracing(),
 	)
@@ -235,69 +184,4 @@ func notNegative[T int | time.Duration](name string, value T) error {
 		return program.Usagef("-%s is %v: want 0 or more", name, value)
 	}
 	return nil
-}
-
-// parseExpected parses the values of -expected-time.
-func (o *options) parseExpected() error {
-	o.expected = conductor.ExpectedTimes{}
-	for _, value := range o.expectedTimes {
-		word, text, _ := strings.Cut(value, "=")
-		s, unknown := states.Parse(word)
-		limit, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			return program.Usagef("-expected-time is %q: want STATE=DURATION with a duration such as 90m or 24h", value)
-		case unknown != nil:
-			return program.Usagef("-expected-time is %q: %w", value, unknown)
-		}
-		o.expected[s] = limit
-	}
-	return nil
-}
-
-// conductorConfig returns the configuration of the conductor that the flags give.
-func (o *options) conductorConfig() conductor.Config {
-	return conductor.Config{
-		Name: o.name, Group: o.group, DefaultGroup: o.defaultGroup, LimitsByGroup: o.groupLimits, Table: o.series.Table(),
-		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.config(), PowerOffInCleanFail: o.cleaning.powerOff,
-		CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed, DisallowedBootModes: o.agents.bootModes,
-		KeepPXEEnabled: o.agents.keepPXE, InspectionHooks: o.agents.hooks, Timeouts: &o.agents.timeouts,
-		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS, AgentAddress: o.agents.networks.Check,
-		FastTrack: o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout,
-		ResumeVerification: o.resumeVerify, ExpectedTimes: o.expected, CheckInterval: o.checkInterval, ShutdownTimeout: o.shutdownTimeout,
-		Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0, SkipHealth: !o.powerSync.health,
-	}
-}
-
-// powerSyncFlags are the flags of the power sync.
-type powerSyncFlags struct {
-	interval time.Duration
-	workers  int
-	retries  int
-	health   bool
-}
-
-func (p *powerSyncFlags) define(flags *flag.FlagSet) {
-	flags.DurationVar(&p.interval, "power-sync-interval", 2*time.Minute,
-		"`time` from the start of one power sync to the start of the next; 0 disables it")
-	flags.IntVar(&p.workers, "power-sync-workers", 8, "`number` of nodes whose power state is read at the same time")
-	flags.IntVar(&p.retries, "power-sync-retries", 3,
-		"`number` of power syncs in a row that a node may fail; the next failure puts it into maintenance")
-	flags.BoolVar(&p.health, "power-sync-health", true,
-		"read the health of machines in each power sync, which is one more request to each BMC")
-}
-
-func (p *powerSyncFlags) check() error {
-	return cmp.Or(notNegative("power-sync-interval", p.interval), positive("power-sync-workers", p.workers),
-		notNegative("power-sync-retries", p.retries))
-}
-
-// config returns the configuration of the power sync, in which 0 retries stands for the default and a negative number
-// for none.
-func (p *powerSyncFlags) config() powersync.Config {
-	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
-	if p.retries == 0 {
-		c.MaxRetries = -1
-	}
-	return c
 }

@@ -130,9 +130,9 @@ func TestTheServiceHasTheHardwareTypeBMCLibIfTheOperatorSaysSo(t *testing.T) {
 	} {
 		o, err := parse(strings.Fields(args), io.Discard)
 		require.NoError(t, err)
-		types, closeAll, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
+		types, closers, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
-		closeAll()
+		closeAll(closers)
 		require.Equal(t, want, slices.Sorted(maps.Keys(types)))
 	}
 }
@@ -377,7 +377,7 @@ func TestAutomatedCleaningFollowsTheRunbookOfTheFlags(t *testing.T) {
 
 func TestThePowerSyncReadsTheHealthUnlessTheFlagForbidsIt(t *testing.T) {
 	for flag, want := range map[string]any{"-power-sync-health": "OK", "-power-sync-health=false": nil} {
-		s := serveHere(t, "-demo", "1", "-power-sync-interval", "20ms", flag)
+		s := serveHere(t, "-demo", "1", "-power-sync-interval", "1s", flag)
 		s.provision("demo-1", "manage")
 		s.waitFor("demo-1", "manageable")
 		rounds := func() float64 {
@@ -387,7 +387,7 @@ func TestThePowerSyncReadsTheHealthUnlessTheFlagForbidsIt(t *testing.T) {
 			return n
 		}
 		begun := rounds()
-		for rounds() < begun+3 {
+		for rounds() < begun+2 { // the second one began later
 			time.Sleep(5 * time.Millisecond)
 		}
 		_, shown := s.do(http.MethodGet, "/v1/nodes/demo-1", "")

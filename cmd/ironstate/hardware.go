@@ -47,9 +47,9 @@ func (o *options) hardwareConfig() hardware.Config {
 	}
 }
 
-// newHardware returns the hardware types, and a function that closes them and logs out of the BMCs. The images may be
-// nil.
-func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
+// newHardware returns the hardware types, and those of them that log out of BMCs when they are closed. The images may
+// be nil.
+func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, []closer, error) {
 	config := o.hardwareConfig()
 	config.Images, config.Log = published, log
 	redfish, err := hardware.NewRedfish(config)
@@ -60,23 +60,28 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	fake := newFake(o.series, o.fakeDelay, o.fakeRestart, log)
+	fake := fakeHardware{&conductor.Fake{Series: o.series, Before: fakeOperation(o.fake.delay, log)}, o.fake.restart}
 	types := map[string]conductor.Hardware{"fake-hardware": fake, "redfish": redfish, "ipmi": ipmi}
+	closers := []closer{redfish, ipmi}
 	if o.bmcs.bmclib {
-		if types["bmclib"], err = hardware.NewBMCLib(config); err != nil {
+		bmclib, err := hardware.NewBMCLib(config)
+		if err != nil {
 			return nil, nil, err
 		}
+		types["bmclib"], closers = bmclib, append(closers, bmclib)
 	}
-	closeAll := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
-		defer cancel()
-		for _, each := range types {
-			if closable, ok := each.(interface{ Close(context.Context) error }); ok {
-				_ = closable.Close(ctx) // an unreachable BMC expires its sessions itself
-			}
-		}
+	return types, closers, nil
+}
+
+type closer interface{ Close(context.Context) error }
+
+// closeAll closes hardware types within logoutTimeout.
+func closeAll(all []closer) {
+	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
+	defer cancel()
+	for _, each := range all {
+		_ = each.Close(ctx) // an unreachable BMC expires its sessions itself
 	}
-	return types, closeAll, nil
 }
 
 // maxSessions bounds the Redfish sessions that stay open between two reads of the power state.

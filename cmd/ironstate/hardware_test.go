@@ -23,29 +23,26 @@ func TestFakeHardwareBuildsConfigurationDrives(t *testing.T) {
 	require.Equal(t, "CD001", string(image[16*2048+1:16*2048+6]), "the volume descriptor of ISO 9660")
 }
 
-// closedType is a hardware type that counts how often it is closed.
-type closedType struct {
-	conductor.Hardware
-	times int
-}
+// closedType counts how often it is closed.
+type closedType int
 
-func (c *closedType) Close(context.Context) error { c.times++; return nil }
+func (c *closedType) Close(context.Context) error { *c++; return nil }
 
 func TestEveryHardwareTypeIsClosed(t *testing.T) {
 	o, err := parse([]string{"-bmclib"}, io.Discard)
 	require.NoError(t, err)
-	types, closeAll, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
+	types, closers, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	replaced := map[string]*closedType{}
-	for name, each := range types {
-		if _, closes := each.(interface{ Close(context.Context) error }); closes {
-			replaced[name] = &closedType{Hardware: each}
-			types[name] = replaced[name]
+	defer closeAll(closers)
+	var closing []closer
+	for _, each := range types {
+		if c, closes := each.(closer); closes {
+			closing = append(closing, c)
 		}
 	}
-	require.Len(t, replaced, 3, "redfish, ipmi and bmclib")
-	closeAll()
-	for name, each := range replaced {
-		require.Equal(t, 1, each.times, name)
-	}
+	require.Len(t, closing, 3, "redfish, ipmi and bmclib")
+	require.ElementsMatch(t, closing, closers)
+	var first, second closedType
+	closeAll([]closer{&first, &second})
+	require.Equal(t, []closedType{1, 1}, []closedType{first, second})
 }
