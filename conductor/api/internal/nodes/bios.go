@@ -25,7 +25,7 @@ var biosFields = []string{
 // listBIOS answers GET /v1/nodes/NODE/bios.
 var listBIOS = checks{
 	arguments(fields, detail), biosQueryInSchema, nodeExists, biosFieldsChosen,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("bios", func(w *wire.Writer) {
 		wire.List(w, q.node.BIOSSettings, func(s conductor.BIOSSetting) { q.writeBIOS(w, q.Param(0), s) })
 	}), nil
@@ -58,7 +58,7 @@ func biosFieldsChosen(q *request) (err error) {
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-var showBIOS = checks{biosNameInSchema, arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showBIOS = checks{biosNameInSchema, arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	name := q.Param(1)
 	i := slices.IndexFunc(q.node.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == name })
 	if i < 0 {

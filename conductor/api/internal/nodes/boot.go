@@ -27,14 +27,14 @@ var (
 // setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. A failure is the node's last error.
 var setBootMode = checks{
 	arguments(bootMode), nodeExists, bootModeInVersion, bootModeKnown, bootMayChange,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetBootMode(q.Context(), bootMode.of(q))
 })
 
 // setSecureBoot answers PUT /v1/nodes/NODE/states/secure_boot. A failure is the node's last error.
 var setSecureBoot = checks{
 	arguments(secureBoot), nodeExists, bootModeInVersion, secureBootGiven, bootMayChange,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return accepted(q.Request), q.Conductor.Management(q.node.UUID).SetSecureBoot(q.Context(), *secureBoot.of(q))
 })
 
@@ -68,7 +68,7 @@ func bootMayChange(q *request) error {
 }
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
-var showBootDevice = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showBootDevice = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	device, persistent, err := q.Conductor.BootDevice(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
@@ -82,14 +82,14 @@ var showBootDevice = checks{arguments(), nodeExists}.then(func(q *request) (rest
 // setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
 var setBootDevice = checks{
 	arguments(bootDevice, persistent), nodeExists,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	keep := persistent.of(q)
 	err := q.Conductor.SetBootDevice(q.Context(), q.node.UUID, bootDevice.of(q), keep != nil && *keep)
 	return rest.NoContent, hardwareFault(err)
 })
 
 // listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
-var listBootDevices = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var listBootDevices = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	devices, err := q.Conductor.BootDevices(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)

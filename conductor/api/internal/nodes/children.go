@@ -9,7 +9,7 @@ import (
 )
 
 // listChildren answers GET /v1/nodes/NODE/children.
-var listChildren = checks{nodeExists}.then(func(q *request) (rest.Answer, error) {
+var listChildren = checks{nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	children, err := q.Conductor.NodesIn(q.Context(), conductor.Range{Of: &q.node.UUID})
 	if err != nil {
 		return rest.Answer{}, err

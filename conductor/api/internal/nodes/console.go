@@ -12,7 +12,7 @@ import (
 )
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
-var showConsole = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showConsole = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("console_enabled").Boolean(q.node.ConsoleEnabled)
 		w.Key("console_info")
@@ -30,7 +30,7 @@ var consoleEnabled = need(boolean("enabled"))
 // does nothing; no other hardware type has one.
 var setConsole = checks{
 	arguments(consoleEnabled), nodeExists, consoleExists,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	var err error
 	// As in Ironic, null is a change in any case. It switches the console off.
 	enabled := consoleEnabled.of(q)

@@ -31,7 +31,7 @@ func firmwareFieldsOf(version states.APIVersion) []string {
 // the times.
 var listFirmware = checks{
 	firmwareQueryValid, nodeExists, firmwareFieldsChosen,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("firmware", func(w *wire.Writer) {
 		wire.List(w, q.node.Firmware, func(c conductor.FirmwareComponent) {
 			w.Open()

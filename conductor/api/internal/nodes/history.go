@@ -63,7 +63,7 @@ func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.H
 }
 
 // listHistory answers GET /v1/nodes/NODE/history.
-var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.then(func(q *request) (rest.Answer, error) {
+var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	entries, err := q.Conductor.History(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
@@ -73,7 +73,7 @@ var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.t
 		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", q.page.Marker)
 	}
 	var order []string
-	if q.args.Has("sort_key") || q.args.Has("sort_dir") {
+	if sortKey.given(q) || sortDir.given(q) {
 		order = q.page.SortParameters()
 	}
 	all := detail.of(q)
@@ -88,11 +88,16 @@ var listHistory = checks{historyArguments, nodeExists, pageValid, orderExists}.t
 	}), nil
 })
 
+var (
+	sortKey = text("sort_key")
+	sortDir = text("sort_dir")
+)
+
 // historyArguments reads the arguments, to which the order belongs since 2025.1.
 func historyArguments(q *request) error {
 	of := []parameter{uuid("marker"), integer("limit")}
 	if q.Series >= states.Epoxy {
-		of = append(of, text("sort_key"), text("sort_dir"))
+		of = append(of, sortKey, sortDir)
 	}
 	return arguments(append(of, detail)...)(q)
 }
@@ -112,7 +117,7 @@ func orderExists(q *request) error {
 }
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
-var showHistory = checks{identValid("event"), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showHistory = checks{identValid("event"), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	o, err := q.Conductor.Object(q.Context(), conductor.KindHistory, q.Param(1))
 	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != q.node.UUID {
 		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(q.Param(1)))

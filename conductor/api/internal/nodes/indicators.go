@@ -12,7 +12,7 @@ import (
 )
 
 // listIndicators answers GET /v1/nodes/NODE/management/indicators.
-var listIndicators = checks{nodeExists}.then(func(q *request) (rest.Answer, error) {
+var listIndicators = checks{nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	indicators, err := q.Conductor.Management(q.node.UUID).Indicators(q.Context())
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
@@ -32,7 +32,7 @@ var listIndicators = checks{nodeExists}.then(func(q *request) (rest.Answer, erro
 })
 
 // showIndicator answers GET /v1/nodes/NODE/management/indicators/INDICATOR.
-var showIndicator = checks{arguments(), nodeExists, indicatorNamed}.then(func(q *request) (rest.Answer, error) {
+var showIndicator = checks{arguments(), nodeExists, indicatorNamed}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	name, component, _ := strings.Cut(q.Param(1), "@")
 	state, err := q.Conductor.Management(q.node.UUID).IndicatorState(q.Context(), component, name)
 	if err != nil {
@@ -45,7 +45,7 @@ var showIndicator = checks{arguments(), nodeExists, indicatorNamed}.then(func(q 
 // supports it.
 var setIndicator = checks{
 	arguments(need(text("state"))), nodeExists, indicatorNamed,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.Answer{}, q.update(func(n *node) error {
 		return conductor.Held(fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "set_indicator_state")))
 	})

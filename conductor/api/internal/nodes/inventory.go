@@ -12,7 +12,7 @@ import (
 )
 
 // showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
-var showInventory = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showInventory = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	o, err := q.Conductor.Object(q.Context(), conductor.KindInventory, q.node.UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, fault.NotFound("Node inventory record for node %s could not be found.", q.node.UUID)

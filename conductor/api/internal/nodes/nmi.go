@@ -5,7 +5,7 @@ package nodes
 import "github.com/ironstate/ironstate/conductor/api/internal/rest"
 
 // injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi.
-var injectNMI = checks{arguments(), actionInVersion, nodeExists}.then(func(q *request) (rest.Answer, error) {
+var injectNMI = checks{arguments(), actionInVersion, nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.NoContent, hardwareFault(q.Conductor.Management(q.node.UUID).InjectNMI(q.Context()))
 })
 

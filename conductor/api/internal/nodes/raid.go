@@ -16,7 +16,7 @@ import (
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
 var setRAID = checks{
 	bodyDecodes, raidIsObject, nodeNamedOnce, nodeExists, from(since.RAID, fault.NotAcceptable),
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.update(func(n *node) error {
 		if len(q.body) > 0 && !q.Describe(n.Driver).Has(n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})

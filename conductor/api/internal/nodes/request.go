@@ -29,18 +29,9 @@ type request struct {
 	isAsync bool          // the method is asynchronous, set by methodExists
 }
 
-type checks rest.Checks[*request]
+func newRequest(r *rest.Request) *request { return &request{Request: r} }
 
-// then returns the handler of a request: serve answers one that passes the checks.
-func (c checks) then(serve func(q *request) (rest.Answer, error)) rest.Serve {
-	return func(r *rest.Request) (rest.Answer, error) {
-		q := &request{Request: r}
-		if err := rest.Checks[*request](c).Fault(q); err != nil {
-			return rest.Answer{}, err
-		}
-		return serve(q)
-	}
-}
+type checks = rest.Checks[*request]
 
 // key is the name of an argument whose values are of type T.
 type key[T any] struct {
@@ -50,6 +41,9 @@ type key[T any] struct {
 
 // of returns the value in a request whose arguments have been read.
 func (k key[T]) of(q *request) T { return k.read(q.args, k.name) }
+
+// given reports whether the request has the argument, and not null.
+func (k key[T]) given(q *request) bool { return q.args.Has(k.name) }
 
 func (k key[T]) argument() string      { return k.name }
 func (k key[T]) check(args *rest.Args) { k.read(args, k.name) }

@@ -51,7 +51,7 @@ func Controller(s *rest.Service) *rest.Controller {
 			Actions: rest.Actions{
 				"methods": {Serve: listVendorMethods, Method: http.MethodGet, Idents: rest.NodeIdent},
 			},
-			Fallback: &rest.Action{Serve: callVendor, AnyMethod: true, Idents: rest.NodeIdent, Optional: 1},
+			Fallback: &rest.Action{Serve: callVendor, AnyMethod: true, Idents: rest.NodeIdent, Args: []string{"method"}},
 		},
 	}
 	return c

@@ -34,11 +34,8 @@ func Shards(s *rest.Service) *rest.Controller {
 }
 
 // listShards answers GET /v1/shards with the number of nodes per shard, largest first.
-func listShards(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	nodes, err := r.Conductor.Nodes(r.Context())
+var listShards = checks{arguments()}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	nodes, err := q.Conductor.Nodes(q.Context())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -67,4 +64,4 @@ func listShards(r *rest.Request) (rest.Answer, error) {
 			w.Close()
 		})
 	}), nil
-}
+})

@@ -18,7 +18,7 @@ import (
 )
 
 // showStates answers GET /v1/nodes/NODE/states.
-var showStates = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var showStates = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
 		objects.WriteNodeFields(q.Request, w, q.node, []string{
 			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
@@ -35,7 +35,7 @@ var (
 // setPower answers PUT /v1/nodes/NODE/states/power.
 var setPower = checks{
 	arguments(powerTarget, powerTimeout), nodeExists, powerMayChange,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	power, _ := states.ParsePower(powerTarget.of(q))
 	bounded := time.Duration(min(int64(powerTimeout.of(q)), int64(math.MaxInt64/time.Second))) * time.Second
 	return accepted(q.Request), q.Conductor.SetPower(q.Context(), q.node.UUID, power, bounded)
@@ -49,7 +49,7 @@ func powerMayChange(q *request) error {
 	switch {
 	case (soft || timeout != 0) && q.Version < since.SoftPower:
 		return fault.NotAcceptable
-	case q.args.Has("timeout") && timeout < 1:
+	case powerTimeout.given(q) && timeout < 1:
 		return fault.Invalid("timeout has to be positive integer")
 	case power == states.NoPower || power == states.PowerError:
 		return fault.State(fault.Show(target), q.Param(0), fault.Power(q.node.Power))

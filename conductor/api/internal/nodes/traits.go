@@ -16,12 +16,12 @@ import (
 const maxTraits = 50
 
 // listTraits answers GET /v1/nodes/NODE/traits.
-var listTraits = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var listTraits = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(q.node.Traits) }), nil
 })
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
-var setTraits = checks{traitsDecode, nodeExists}.then(func(q *request) (rest.Answer, error) {
+var setTraits = checks{traitsDecode, nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	a := rest.NoContent
 	if q.Method == http.MethodPut && q.traits.Trait != "" {
 		a.Location = "nodes/" + q.Param(0) + "/traits/" + q.traits.Trait

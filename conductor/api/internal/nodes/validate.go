@@ -20,7 +20,7 @@ var (
 // the path.
 var validate = checks{
 	arguments(nodeIdent, nodeUUID), argumentNodeExists,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	results, err := q.Conductor.Validate(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err

@@ -12,7 +12,7 @@ import (
 )
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
-var listVendorMethods = checks{arguments(), nodeExists}.then(func(q *request) (rest.Answer, error) {
+var listVendorMethods = checks{arguments(), nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	methods, err := q.Conductor.VendorMethods(q.Context(), q.node.UUID)
 	if err != nil {
 		return rest.Answer{}, err
@@ -33,7 +33,7 @@ var listVendorMethods = checks{arguments(), nodeExists}.then(func(q *request) (r
 
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
-var callVendor = checks{methodNamed, vendorBodyDecodes, nodeExists, methodExists}.then(func(q *request) (rest.Answer, error) {
+var callVendor = checks{methodNamed, vendorBodyDecodes, nodeExists, methodExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	result, err := q.Conductor.CallVendor(q.Context(), q.node.UUID, q.method, q.body)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
@@ -46,13 +46,9 @@ var callVendor = checks{methodNamed, vendorBodyDecodes, nodeExists, methodExists
 
 // methodNamed reads the name of the method, which the path or the query has.
 func methodNamed(q *request) error {
-	q.args = q.QueryArgs("method")
-	if len(q.Params) == 1 {
-		q.method = q.args.Need("method").Text("method")
-	} else if q.method = q.Param(1); q.args.Has("method") {
-		q.args.Fail("The path and the query both have the argument method")
-	}
-	return q.args.Err
+	a := q.QueryArgs("method")
+	q.method = a.Need("method").Text("method")
+	return a.Err
 }
 
 // vendorBodyDecodes reads the arguments of the method, none for a body that is no object.

@@ -12,15 +12,15 @@ import (
 
 // listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
 // noop, which accepts virtual interfaces and stores none.
-var listVIFs = checks{arguments(), nodeExists}.then(func(*request) (rest.Answer, error) {
+var listVIFs = checks{arguments(), nodeExists}.Then(newRequest, func(*request) (rest.Answer, error) {
 	return rest.ObjectWith("vifs", func(w *wire.Writer) { w.Texts(nil) }), nil
 })
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
-var attachVIF = checks{bodyDecodes, vifValid, nodeExists, vifOnOnePort}.then(touchNode)
+var attachVIF = checks{bodyDecodes, vifValid, nodeExists, vifOnOnePort}.Then(newRequest, touchNode)
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
-var detachVIF = checks{identValid("vif_id"), nodeExists}.then(touchNode)
+var detachVIF = checks{identValid("vif_id"), nodeExists}.Then(newRequest, touchNode)
 
 func touchNode(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.Conductor.TouchNode(q.Context(), q.node.UUID)

@@ -25,7 +25,7 @@ var (
 )
 
 // attachVmedia answers POST /v1/nodes/NODE/vmedia. A failure is the node's last error.
-var attachVmedia = checks{bodyDecodes, vmediaValid, imageURLSupported, nodeExists}.then(func(q *request) (rest.Answer, error) {
+var attachVmedia = checks{bodyDecodes, vmediaValid, imageURLSupported, nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	device, image := q.body["device_type"].(string), q.body["image_url"].(string)
 	source, _ := q.body["image_download_source"].(string)
 	return rest.NoContent, q.Conductor.Management(q.node.UUID).AttachVirtualMedia(q.Context(), device, image, source)
@@ -63,7 +63,7 @@ func vmediaSchema(series states.Series) *schema.Schema {
 var deviceTypes = list("device_types")
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
-var detachVmedia = checks{arguments(deviceTypes), devicesKnown, nodeExists}.then(func(q *request) (rest.Answer, error) {
+var detachVmedia = checks{arguments(deviceTypes), devicesKnown, nodeExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.NoContent, q.Conductor.Management(q.node.UUID).DetachVirtualMedia(q.Context(), deviceTypes.of(q))
 })
 
@@ -79,7 +79,7 @@ func devicesKnown(q *request) error {
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
 var showVmedia = checks{
 	from(since.VirtualMediaShown, fault.NotFound("The resource could not be found.")), arguments(), nodeExists,
-}.then(func(q *request) (rest.Answer, error) {
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	media, err := q.Conductor.Management(q.node.UUID).VirtualMedia(q.Context())
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)

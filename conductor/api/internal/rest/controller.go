@@ -36,6 +36,17 @@ func (c Checks[Q]) Fault(q Q) error {
 	return nil
 }
 
+// Then returns the handler of a request: begin returns what the checks get for it, and serve answers one that passes them.
+func (c Checks[Q]) Then(begin func(*Request) Q, serve func(Q) (Answer, error)) Serve {
+	return func(r *Request) (Answer, error) {
+		q := begin(r)
+		if err := c.Fault(q); err != nil {
+			return Answer{}, err
+		}
+		return serve(q)
+	}
+}
+
 // Action answers the requests of one method, or those whose path names it.
 type Action struct {
 	Serve Serve
