@@ -17,12 +17,13 @@ import (
 
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
 // conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
-// and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. A failure is logged, and the
-// record keeps what it has. But if the BMC refuses the log-in ([verify.LoginRefused]) before anything is read, a
-// cleaning or a service fails before its first step: a step would be refused, too, and BMCs lock accounts after a few
-// attempts.
+// and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. The power sync calls
+// ReadVendor and ReadBootMode after it has read a power state. A failure is logged, and the record keeps what it has.
+// But if the BMC refuses the log-in ([verify.LoginRefused]) before anything is read, a cleaning or a service fails
+// before its first step: a step would be refused, too, and BMCs lock accounts after a few attempts.
 //
-// Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
+// Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py; do_sync_power_state in
+// ironic/conductor/manager.py.
 type CacheReader interface {
 	// ReadVendor reads who made the BMC's firmware, which is recorded since 2026.1, and who made the machine; each is ""
 	// if the machine or the node's management interface does not report it. It is called for nodes without the property
@@ -76,22 +77,9 @@ func (t *Task) readCache(ctx context.Context, part cachePart) (change func(*Node
 func readMachine(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 	vendor := ""
 	if !t.Node().hasVendor() {
-		vendor, _ = cached(ctx, t, reader, "vendor", func(ctx context.Context, n *Node) (string, error) {
-			firmware, machine, err := reader.ReadVendor(ctx, n)
-			if t.Series() < states.Gazpacho || err != nil { // the firmware's vendor may be read without a log-in
-				firmware = ""
-			}
-			return cmp.Or(firmware, machine), err
-		})
+		vendor, _ = cached(ctx, t, reader, "vendor", readVendor(reader, t.Series()))
 	}
-	type boot struct {
-		mode   string
-		secure *bool
-	}
-	booting, knownBoot := cached(ctx, t, reader, "boot mode", func(ctx context.Context, n *Node) (b boot, err error) {
-		b.mode, b.secure, err = reader.ReadBootMode(ctx, n)
-		return b, err
-	})
+	booting, knownBoot := cached(ctx, t, reader, "boot mode", readBoot(reader))
 	settings, _ := cached(ctx, t, reader, "BIOS settings", reader.ReadBIOS)
 	firmware := readFirmware(ctx, t, reader)
 	return func(n *Node) {
@@ -105,6 +93,31 @@ func readMachine(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 			n.SetBIOSSettings(settings)
 		}
 		firmware(n)
+	}
+}
+
+// readVendor returns a function that reads the vendor of a machine.
+func readVendor(reader CacheReader, series states.Series) func(context.Context, *Node) (string, error) {
+	return func(ctx context.Context, n *Node) (string, error) {
+		firmware, machine, err := reader.ReadVendor(ctx, n)
+		if series < states.Gazpacho || err != nil { // the firmware's vendor may be read without a log-in
+			firmware = ""
+		}
+		return cmp.Or(firmware, machine), err
+	}
+}
+
+// bootState is how a machine boots, as [CacheReader] reads it.
+type bootState struct {
+	mode   string
+	secure *bool
+}
+
+// readBoot returns a function that reads how a machine boots.
+func readBoot(reader CacheReader) func(context.Context, *Node) (bootState, error) {
+	return func(ctx context.Context, n *Node) (b bootState, err error) {
+		b.mode, b.secure, err = reader.ReadBootMode(ctx, n)
+		return b, err
 	}
 }
 
@@ -266,25 +279,75 @@ type HealthReader interface {
 	ReadHealth(ctx context.Context, n *Node) (string, error)
 }
 
-// healthAPI is the first API version with the field health.
-const healthAPI = 109
+// The first API versions with the fields health and boot_mode.
+const (
+	healthAPI   = 109
+	bootModeAPI = 75
+)
 
-// health reads the health of a node's machine, or returns the health in the record.
-func (p powerRounds) health(ctx context.Context, n *Node) string {
-	config := p.engine.config
-	reader, ok := config.Hardware[n.Driver].(HealthReader)
-	if !ok || config.SkipHealth || config.Table.Series().MaxAPIVersion() < healthAPI {
-		return n.Health
+// observation is what a sync round reads of a machine besides its power state.
+type observation struct {
+	health string
+	boot   bootState
+	vendor string // "" if the node has one, or none was read
+}
+
+// recorded returns what a node's record has.
+func recorded(n *Node) observation {
+	return observation{health: n.Health, boot: bootState{n.BootMode, n.SecureBoot}}
+}
+
+// observe reads what a sync round records of a node's machine besides its power state. What is not read is as in the
+// record.
+//
+// Source: do_sync_power_state in ironic/conductor/manager.py.
+func (p powerRounds) observe(ctx context.Context, n *Node) observation {
+	config, o := p.engine.config, recorded(n)
+	version := config.Table.Series().MaxAPIVersion()
+	if reader, ok := config.Hardware[n.Driver].(CacheReader); ok {
+		if !n.hasVendor() {
+			o.vendor, _ = observed(ctx, p.engine, n, "vendor", readVendor(reader, config.Table.Series()))
+		}
+		if version >= bootModeAPI {
+			if boot, ok := observed(ctx, p.engine, n, "boot mode", readBoot(reader)); ok {
+				o.boot = boot
+			}
+		}
 	}
-	o := Operation{Name: "read health", Node: n}
-	health, err := callPower(ctx, p.engine, p.engine.syncer.Config().Timeout, o, func(ctx context.Context) (string, error) {
-		return reader.ReadHealth(ctx, n)
-	})
+	if reader, ok := config.Hardware[n.Driver].(HealthReader); ok && !config.SkipHealth && version >= healthAPI {
+		if health, ok := observed(ctx, p.engine, n, "health", reader.ReadHealth); ok {
+			o.health = health
+		}
+	}
+	return o
+}
+
+// observed reads something of a node's machine, and reports whether that has succeeded.
+func observed[T any](
+	ctx context.Context, e *engine, n *Node, what string, read func(context.Context, *Node) (T, error),
+) (found T, ok bool) {
+	o := Operation{Name: "read " + what, Node: n}
+	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, func(ctx context.Context) (T, error) { return read(ctx, n) })
 	if err != nil {
-		config.Log.Warn("the health of a node could not be read", "node", n.UUID, "error", err)
-		return n.Health
+		e.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
+		var none T
+		return none, false
 	}
-	return health
+	return found, true
+}
+
+// equals reports whether a node's record has what was read.
+func (o observation) equals(n *Node) bool {
+	same := o.boot.secure == n.SecureBoot || o.boot.secure != nil && n.SecureBoot != nil && *o.boot.secure == *n.SecureBoot
+	return same && o.boot.mode == n.BootMode && o.health == n.Health && o.vendor == ""
+}
+
+// store stores what was read in a node's record.
+func (o observation) store(n *Node) {
+	n.Health, n.BootMode, n.SecureBoot = o.health, o.boot.mode, o.boot.secure
+	if o.vendor != "" {
+		setKey(&n.Properties, "vendor", o.vendor)
+	}
 }
 
 // health adds a change of a machine's health to its node's history.

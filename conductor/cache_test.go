@@ -306,3 +306,58 @@ func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
 		}, n.BIOSSettings)
 	})
 }
+
+// booting is hardware that tells how its machines boot.
+type booting struct {
+	*caching
+	mode   string
+	secure *bool
+	err    error
+}
+
+func (b *booting) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
+	return b.mode, b.secure, b.err
+}
+
+// Source: 46ff51487 of Ironic (18.2.0): each sync round caches the vendor and how the machine boots.
+func TestPowerSyncRecordsTheVendorAndHowTheMachineBoots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware, log := &booting{caching: newCaching("")}, &lockedBuffer{}
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+			c.Log = slog.New(slog.NewTextHandler(log, nil))
+		})
+		n := f.powered(states.PowerOn, states.PowerOn)
+		on, off := true, false
+		for _, c := range []struct {
+			name, mode string
+			secure     *bool
+			err        error
+			wantMode   string
+			want       *bool
+			stored     bool
+		}{
+			{name: "nothing is told"},
+			{name: "read", mode: "uefi", secure: &off, wantMode: "uefi", want: &off, stored: true},
+			{name: "the same", mode: "uefi", secure: &off, wantMode: "uefi", want: &off},
+			{name: "secure boot was enabled", mode: "uefi", secure: &on, wantMode: "uefi", want: &on, stored: true},
+			{name: "not read", mode: "bios", err: errors.New("no answer"), wantMode: "uefi", want: &on},
+			{name: "another mode", mode: "bios", wantMode: "bios", stored: true},
+		} {
+			hardware.mode, hardware.secure, hardware.err = c.mode, c.secure, c.err
+			before := f.settle(n)
+			bubble.Sleep(3 * time.Minute)
+			now := f.settle(n)
+			require.Equal(t, c.wantMode, now.BootMode, c.name)
+			require.Equal(t, c.want, now.SecureBoot, c.name)
+			require.Equal(t, states.PowerOn, now.Power, c.name)
+			require.Equal(t, c.stored, now.Revision != before.Revision, c.name)
+		}
+		require.NotContains(t, f.settle(n).Properties, "vendor")
+		require.Contains(t, log.String(), `msg="the boot mode of a node could not be read"`)
+		hardware.version = "1"
+		bubble.Sleep(3 * time.Minute)
+		require.Equal(t, "vendor of 1", f.settle(n).Properties["vendor"])
+	})
+}

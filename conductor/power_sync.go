@@ -136,11 +136,11 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 	if a.Outcome == powersync.Forced {
 		return p.force(ctx, s, n, after, a, past)
 	}
-	health := n.Health
+	seen := recorded(n)
 	if reading.Err == nil && reading.Invalid == nil {
-		health = p.health(ctx, n)
+		seen = p.observe(ctx, n)
 	}
-	return a, p.store(ctx, n, r, after, health)
+	return a, p.store(ctx, n, r, after, seen)
 }
 
 // recoverNode handles a node in a recovery round. The error comes from the store.
@@ -151,17 +151,17 @@ func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past 
 		return a, nil
 	}
 	after, a := powersync.DecideRecovery(r, p.reading(ctx, n, true), past)
-	return a, p.store(ctx, n, r, after, n.Health)
+	return a, p.store(ctx, n, r, after, recorded(n))
 }
 
-// store stores a decision about a node that nobody has changed since, and the machine's health.
-func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record, health string) error {
-	if r == after && n.Health == health {
+// store stores a decision about a node that nobody has changed since, and what was read of its machine.
+func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record, seen observation) error {
+	if r == after && seen.equals(n) {
 		return nil
 	}
 	changed := n.Clone()
 	changed.setPower(after)
-	changed.Health = health
+	seen.store(changed)
 	changed, err := p.engine.fleet.save(ctx, changed)
 	if err == nil {
 		p.engine.history.health(ctx, n, changed)
