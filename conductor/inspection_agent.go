@@ -27,7 +27,7 @@ import (
 //
 // The node is reserved while its data are stored, which refuses one of two agents, and the data of an
 // inspection are taken once. The error matches [Invalid] if the data name no address and uuid is empty, or if they
-// have more than 128 network interfaces or more than 1,024 entries in another list of the inventory, [NotFound] if
+// have more than 128 MAC addresses or more than 1,024 entries in another list of the inventory, [NotFound] if
 // no node waits for the data, [Locked] if the node's inspection has not begun to wait, or another conductor or
 // request works on the node, and [NoWorker].
 //
@@ -59,10 +59,13 @@ func (c *Conductor) ContinueInspection(
 // maxListed bounds the entries of a list in an inventory, such as a machine's disks and the flags of its processor.
 const maxListed = 1024
 
-// boundInventory refuses an inventory that no machine has.
+// boundInventory refuses an inventory that no machine has. The interfaces of VLANs, of which an agent of Metal3 lists
+// one for each VLAN that LLDP names, have the addresses of their network interfaces.
+//
+// Source: pull request 246 of github.com/metal3-io/ironic-image.
 func boundInventory(inventory map[string]any) error {
-	if list, _ := inventory["interfaces"].([]any); len(list) > maxInterfaces {
-		return refuse(Invalid, "The inventory has %d network interfaces: a machine has at most %d.", len(list), maxInterfaces)
+	if count := len(inspectionhooks.Addresses(inventory)); count > maxInterfaces {
+		return refuse(Invalid, "The inventory has the addresses of %d network interfaces: a machine has at most %d.", count, maxInterfaces)
 	}
 	if longest := longestList(inventory); longest > maxListed {
 		return refuse(Invalid, "The inventory has a list of %d entries, more than %d.", longest, maxListed)

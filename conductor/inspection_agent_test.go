@@ -35,19 +35,29 @@ func nics(part, number int) []any {
 // SECURITY.md: An inspection takes the data of one agent, and makes at most 128 ports.
 func TestAnInventoryHasWhatAMachineCanHave(t *testing.T) {
 	long := make([]any, 1025)
+	// As an agent lists them that has one interface for each VLAN that LLDP names: metal3-io/ironic-image#246.
+	vlans := nics(1, 2)
+	for i := range 200 {
+		vlans = append(vlans, map[string]any{"name": fmt.Sprintf("eth%d.%d", i%2, 100+i), "mac_address": fmt.Sprintf("52:54:00:00:01:%02X", i%2)})
+	}
 	for name, c := range map[string]struct {
 		inventory map[string]any
 		want      string // the text of the refusal, "" for none
+		ports     int
 	}{
-		"128 interfaces": {map[string]any{"interfaces": nics(1, 128), "disks": long[:1024]}, ""},
-		"129 interfaces": {map[string]any{"interfaces": nics(1, 129)}, "The inventory has 129 network interfaces: a machine has at most 128."},
+		"128 interfaces": {map[string]any{"interfaces": nics(1, 128), "disks": long[:1024]}, "", 128},
+		"202 interfaces, of which 200 are of VLANs": {map[string]any{"interfaces": vlans}, "", 2},
+		"129 interfaces": {
+			map[string]any{"interfaces": nics(1, 129)},
+			"The inventory has the addresses of 129 network interfaces: a machine has at most 128.", 1,
+		},
 		"many disks": {
 			map[string]any{"interfaces": nics(1, 1), "disks": long},
-			"The inventory has a list of 1025 entries, more than 1024.",
+			"The inventory has a list of 1025 entries, more than 1024.", 1,
 		},
 		"many flags within": {
 			map[string]any{"interfaces": nics(1, 1), "cpu": map[string]any{"a": []any{map[string]any{"flags": long}}}},
-			"list of 1025 entries",
+			"list of 1025 entries", 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,13 +68,13 @@ func TestAnInventoryHasWhatAMachineCanHave(t *testing.T) {
 				if c.want == "" {
 					require.NoError(t, err)
 					_, _, ports := f.inspected(f.settle(n))
-					require.Len(t, ports, 128)
+					require.Len(t, ports, c.ports)
 					return
 				}
 				require.ErrorIs(t, err, conductor.Invalid)
 				require.ErrorContains(t, err, c.want)
 				require.Equal(t, states.InspectWait, f.settle(n).ProvisionState, "the agent may send others")
-				require.Len(t, f.portsOf(n), 1)
+				require.Len(t, f.portsOf(n), c.ports)
 				_, err = f.Object(f.ctx, conductor.KindInventory, n.UUID)
 				require.ErrorIs(t, err, conductor.NotFound)
 			})

@@ -20,7 +20,7 @@ type Interface struct {
 
 // Default runs the hooks that each inspection has: it checks the data and adds all_interfaces, valid_interfaces and
 // macs to them. It returns the interface which booted the agent or, if the data do not name it, all of the node with a
-// UUID.
+// UUID. Of several with the same address, such as the interfaces of VLANs, it returns the first.
 //
 // Source: ramdisk_error.py, validate_interfaces.py and ports.py in ironic/drivers/modules/inspector/hooks, with
 // Ironic's default option add_ports.
@@ -52,7 +52,9 @@ func Default(node string, inventory, data map[string]any) (ports []Interface, er
 		valid[name] = nic
 		macs = append(macs, mac)
 		client, _ := nic["client_id"].(string)
-		ports = append(ports, Interface{mac, pxe, client})
+		if !slices.ContainsFunc(ports, func(port Interface) bool { return port.MAC == mac }) {
+			ports = append(ports, Interface{mac, pxe, client})
+		}
 	}
 	switch {
 	case len(all) == 0:
@@ -67,10 +69,12 @@ func Default(node string, inventory, data map[string]any) (ports []Interface, er
 	return ports, nil
 }
 
-// Addresses returns the MAC addresses of an inventory.
+// Addresses returns the MAC addresses of an inventory, each once.
 func Addresses(inventory map[string]any) (macs []string) {
+	seen := map[string]bool{"": true}
 	for _, nic := range interfacesOf(inventory) {
-		if mac := NormalMAC(nic["mac_address"]); mac != "" {
+		if mac := NormalMAC(nic["mac_address"]); !seen[mac] {
+			seen[mac] = true
 			macs = append(macs, mac)
 		}
 	}
