@@ -143,6 +143,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 			} else if err != nil {
 				return err
 			}
+			n.MaintenanceReason = leading(n.MaintenanceReason, maxReason)
 			freed = ""
 			if before.AllocationUUID != "" && before.InstanceUUID != "" && n.InstanceUUID == "" {
 				freed, n.AllocationUUID = before.AllocationUUID, ""
@@ -165,6 +166,22 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 		}
 	}
 	return n, err
+}
+
+// maxReason is the number of characters of a maintenance_reason that are stored.
+//
+// Source: story 2005377 of Ironic; save in ironic/objects/node.py, with the default of [DEFAULT]log_in_db_max_size.
+const maxReason = 4096
+
+// leading returns the first characters of a text.
+func leading(text string, most int) string {
+	for i := range text {
+		if most == 0 {
+			return text[:i]
+		}
+		most--
+	}
+	return text
 }
 
 // checkOwn refuses a change by a client or a step of what the conductor alone writes: the node's identity, its place in

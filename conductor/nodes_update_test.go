@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -316,4 +317,20 @@ func TestAnObjectThatDoesNotChangeIsNotWritten(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, conductor.NotFound)
+}
+
+// Source: story 2005377 of Ironic.
+func TestOfALongReasonForMaintenanceTheStartIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Active)
+		for length, want := range map[int]int{4095: 4095, 4096: 4096, 4097: 4096, 100000: 4096} {
+			after, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+				n.Maintenance, n.MaintenanceReason = true, strings.Repeat("\u00e4", length)
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, strings.Repeat("\u00e4", want), after.MaintenanceReason)
+		}
+	})
 }
