@@ -217,6 +217,8 @@ func Settle(r Record, a Action, err error) (Record, Action) {
 // [SkipRecovery] in place of SkipSync. It takes a node that can be read out of
 // maintenance, and records the reading. A recovered node has no failures of either kind: the caller ends the count of
 // sync rounds, too. Ironic keeps that count, so that after a recovery one failure puts the node into maintenance again.
+// A last error that is the reason for the maintenance is a round's, also after a restart: it is the LastError of the
+// failures, and the caller keeps it for the next sync round, which clears it.
 //
 // Source: _power_failure_recovery in ironic/conductor/manager.py.
 func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
@@ -234,6 +236,9 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 		return r, a
 	}
 	a.Outcome = Recovered
+	if r.LastError == r.MaintenanceReason {
+		a.Failures.LastError = r.LastError
+	}
 	r.Power = a.Read
 	r.Maintenance = false
 	r.MaintenanceReason = ""

@@ -77,6 +77,30 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
 }
 
+// Source: commit a4e7939b6 of Ironic, which clears what a power failure has left after the BMC answers again.
+func TestTheLastErrorOfAPowerFailureIsClearedAlsoByAnotherProcess(t *testing.T) {
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h.kill("a", true)
+	require.Equal(t, powersync.IntoMaintenance, h.round(t))
+	failed := h.record(t, "a")
+	for _, c := range []struct{ reason, lastError, want string }{
+		{failed.MaintenanceReason, failed.LastError, ""},
+		{failed.MaintenanceReason, "another's", "another's"},
+		{"an operator's", failed.LastError, failed.LastError},
+		{"", "", ""},
+	} {
+		r := without(failed)
+		r.MaintenanceReason, r.LastError = c.reason, c.lastError
+		next := newFixture(t, newHardware(isOn), nodes(r))
+		require.Equal(t, powersync.Recovered, next.recovery(t))
+		require.Equal(t, powersync.Equal, next.round(t))
+		require.Equal(t, c.want, next.record(t, "a").LastError)
+		if c.want == "" {
+			require.Equal(t, c.lastError, next.lastEvent().ClearedError)
+		}
+	}
+}
+
 func TestTheNextRoundKeepsLastErrorsOfRequestsAndOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
