@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -158,16 +156,25 @@ type ironstatePower struct {
 	syncing, recovering powersync.Failures
 	policy              powersync.Policy
 	bmc                 *bmctest.IPMI
+	driver              *bmc.Driver
 }
 
 func newIronstatePower(life powerLife, server *bmctest.IPMI) *ironstatePower {
 	p := &ironstatePower{policy: powersync.Policy{ForgetUnread: !life.Documented}, bmc: server}
+	p.driver = try.Get(bmc.NewDriver(bmc.DriverConfig{
+		Lookup: func(context.Context, string) (bmc.Config, error) {
+			return configOf(server, password, powerTimeout), nil
+		},
+	}))
 	p.record = powersync.Record{ID: life.Name, ProvisionState: life.State, Power: life.Power, Maintenance: life.Maintenance}
 	if life.Failed {
 		p.record.LastError = earlierError
 	}
 	return p
 }
+
+// powerTimeout bounds a call of package bmc. Each call of a BMC that has died takes this long.
+const powerTimeout = 10 * time.Second
 
 // rounds does one round of power sync more than a failing node has retries, then a round
 // of recovery and a last round of power sync.
@@ -192,51 +199,14 @@ func (p *ironstatePower) sync(ctx context.Context) {
 	}
 	record, action := powersync.Decide(p.record, p.read(ctx), p.syncing, p.policy)
 	if action.Outcome == powersync.Forced {
-		record, action = powersync.Settle(record, action, ipmitool{p.bmc}.SetPower(ctx, record.ID, action.Asked))
+		record, action = powersync.Settle(record, action, p.driver.SetPower(ctx, record.ID, action.Asked))
 	}
 	p.record, p.syncing = record, action.Failures
 }
 
 func (p *ironstatePower) read(ctx context.Context) (r powersync.Reading) {
-	r.Power, r.Err = ipmitool{p.bmc}.PowerState(ctx, p.record.ID)
+	r.Power, r.Err = p.driver.PowerState(ctx, p.record.ID)
 	return r
-}
-
-// ipmitool is a [powersync.Driver] that runs the program ipmitool.
-type ipmitool struct{ bmc *bmctest.IPMI }
-
-func (d ipmitool) PowerState(ctx context.Context, _ string) (states.Power, error) {
-	said, err := d.run(ctx, "status")
-	switch {
-	case err != nil:
-		return states.NoPower, err
-	case strings.HasSuffix(said, "is on"):
-		return states.PowerOn, nil
-	case strings.HasSuffix(said, "is off"):
-		return states.PowerOff, nil
-	default:
-		return states.PowerError, nil
-	}
-}
-
-func (d ipmitool) SetPower(ctx context.Context, _ string, power states.Power) error {
-	request, ok := map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off"}[power]
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	_, err := d.run(ctx, request)
-	return err
-}
-
-func (d ipmitool) run(ctx context.Context, request string) (string, error) {
-	cmd := exec.CommandContext(ctx, "ipmitool", "-I", "lanplus", "-C", cipher, "-N", "1", "-R", "2",
-		"-H", d.bmc.Host, "-p", strconv.Itoa(d.bmc.Port), "-U", user, "-E", "power", request)
-	cmd.Env = append(cmd.Environ(), "IPMI_PASSWORD="+password)
-	said, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("ipmitool power %s: %w", request, err)
-	}
-	return strings.TrimSpace(string(said)), nil
 }
 
 // powerRequests requests every power state in every provision state, for a node

@@ -87,18 +87,17 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 // verified describes a node after [verify.Manage] has verified it.
 func verified(ctx context.Context, i Installation, server *bmctest.IPMI, word string) string {
 	m := try.Get(machine.New(machine.Config{Table: i.table(), Node: machine.Node{State: i.newest().InitialState()}}))
-	v := try.Get(bmc.New(bmc.Config{
-		Host:        server.Host,
-		IPMIPort:    server.Port,
-		User:        user,
-		Password:    secret.New(word),
-		Protocol:    "ipmi",
-		CipherSuite: cipher,
-		Timeout:     verifyTimeout,
-	}))
-	power, err := verify.Manage(ctx, m, v)
+	power, err := verify.Manage(ctx, m, try.Get(bmc.New(configOf(server, word, verifyTimeout))))
 	if (err == nil) != (m.Node().LastError == "") {
 		try.Failf("lockstep: the error %w and the last error %q do not fit", err, m.Node().LastError)
 	}
 	return fmt.Sprintf("%s, %v", describeNode(m.Node()), power)
+}
+
+// configOf returns how package bmc reaches a BMC.
+func configOf(server *bmctest.IPMI, word string, timeout time.Duration) bmc.Config {
+	return bmc.Config{
+		Host: server.Host, IPMIPort: server.Port, User: user, Password: secret.New(word), Protocol: "ipmi", CipherSuite: cipher,
+		Timeout: timeout,
+	}
 }
