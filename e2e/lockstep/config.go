@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -36,16 +35,23 @@ const (
 )
 
 var (
+	//go:embed config/base.conf
+	baseConfig string
+	//go:embed config/fake.conf
+	fakeConfig string
+	//go:embed config/ipmi.conf
+	ipmiConfig string
+	//go:embed config/threads.conf
+	threadConfig string // since 2026.1
+
 	//go:embed python/driver.py
 	driverProgram string
 
 	//go:embed python/sitecustomize.py
 	sitecustomize string // is run at the start of each of Python's processes
 
-	// driverEntries are the entry points by which Ironic finds the driver's interfaces.
-	driverEntries = entries(map[string]string{
-		"power": "Power", "deploy": "Deploy", "inspect": "Inspect", "rescue": "Rescue", "vendor": "Vendor",
-	})
+	//go:embed python/entry_points.txt
+	driverEntries string // by which Ironic finds the driver's interfaces
 )
 
 const (
@@ -54,14 +60,6 @@ const (
 	// HostName is the name of Ironic's conductor, and the holder of its reservations.
 	HostName = "lockstep"
 )
-
-func entries(classes map[string]string) string {
-	var text strings.Builder
-	for kind, class := range sorted.All(classes) {
-		fmt.Fprintf(&text, "[ironic.hardware.interfaces.%s]\n%s = lockstep_driver:%s\n", kind, driverName, class)
-	}
-	return text.String()
-}
 
 // writeFiles creates the files and folders. The configuration has port 0 until start
 // chooses one.
@@ -88,11 +86,9 @@ func (i *Ironic) write(name, text string) error {
 }
 
 func (i *Ironic) writeConfig(port string) error {
-	config := baseConfig
+	config := baseConfig + fakeConfig
 	if i.options.IPMI {
-		config += ipmiConfig
-	} else {
-		config += fakeConfig
+		config = baseConfig + ipmiConfig
 	}
 	if i.Series >= states.Gazpacho {
 		config += threadConfig
@@ -101,90 +97,3 @@ func (i *Ironic) writeConfig(port string) error {
 	values := strings.NewReplacer("DIR", i.dir, "PORT", port, "HOST", HostName)
 	return i.write(configFile, values.Replace(config))
 }
-
-const baseConfig = `
-[DEFAULT]
-auth_strategy = noauth
-rpc_transport = none
-transport_url = fake://
-host = HOST
-my_ip = 127.0.0.1
-state_path = DIR
-log_file = DIR/ironic.log
-use_stderr = false
-enabled_network_interfaces = noop
-enabled_storage_interfaces = noop
-enabled_console_interfaces = fake,no-console
-enabled_bios_interfaces = fake,no-bios
-enabled_firmware_interfaces = fake,no-firmware
-enabled_raid_interfaces = fake,no-raid
-[database]
-connection = sqlite:///DIR/ironic.sqlite
-[api]
-host_ip = 127.0.0.1
-port = PORT
-[deploy]
-http_root = DIR/http
-[pxe]
-tftp_root = DIR/tftp
-images_path = DIR/images
-instance_master_path = DIR/master_images
-tftp_master_path = DIR/tftp/master_images
-`
-
-// The checks of provision states run every second, so that a wait whose start is
-// moved to the past times out soon. A starting conductor fails at most
-// periodic_max_workers nodes per state whose work was lost, by default 8.
-//
-// SQLite refuses one of two concurrent writes, and Ironic then fails the node's work.
-// Therefore the periodic tasks that write are off, and only one node has work at a
-// time.
-const fakeConfig = `
-[DEFAULT]
-enabled_hardware_types = fake-hardware
-enabled_boot_interfaces = fake
-enabled_deploy_interfaces = fake,lockstep
-enabled_inspect_interfaces = fake,lockstep,no-inspect
-enabled_management_interfaces = fake
-enabled_power_interfaces = fake,lockstep
-enabled_rescue_interfaces = fake,lockstep,no-rescue
-enabled_vendor_interfaces = fake,lockstep
-[conductor]
-sync_power_state_interval = 86400
-sync_local_state_interval = 86400
-check_provision_state_interval = 1
-check_rescue_state_interval = 1
-periodic_max_workers = 1000
-workers_pool_size = 3000
-heartbeat_interval = 86400
-heartbeat_timeout = 172800
-[agent]
-deploy_logs_collect = never
-`
-
-// The workers are threads of the operating system since 2026.1. Each wakes up once a second when it has no work, so
-// that thousands of them need a whole processor.
-const threadConfig = `
-[conductor]
-periodic_max_workers = 40
-workers_pool_size = 100
-`
-
-const ipmiConfig = `
-[DEFAULT]
-enabled_hardware_types = ipmi,fake-hardware
-enabled_boot_interfaces = ipxe,fake
-enabled_deploy_interfaces = direct,fake
-enabled_inspect_interfaces = no-inspect,fake
-enabled_management_interfaces = ipmitool,fake
-enabled_power_interfaces = ipmitool,fake
-enabled_rescue_interfaces = no-rescue,fake
-enabled_vendor_interfaces = no-vendor,fake
-[conductor]
-sync_power_state_interval = 1
-sync_local_state_interval = 86400
-power_failure_recovery_interval = 1
-[ipmi]
-command_retry_timeout = 2
-min_command_interval = 1
-`

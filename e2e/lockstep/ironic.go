@@ -5,6 +5,7 @@ package lockstep
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -177,20 +178,10 @@ func (i *Ironic) lastErrors() string {
 	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
-// keeper is a shell script that runs Ironic, whose command follows the configuration file, until Ironic or standard
-// input ends, and then kills the process group. Ironic therefore ends with this process even if this process is
-// killed; the script then also removes the folder.
-const keeper = `
-(
-	sh -c 'echo $$ >"$0.pid"; exec "$@" --config-file "$0"' "$@"
-	[ ! -e "$1.over" ] || rm -rf "${1%/*}"
-	kill -KILL 0
-) &
-read -r _
-: >"$1.over"
-kill -KILL "$(cat "$1.pid")"
-wait
-`
+// keeper is a shell script that runs Ironic and ends with this process.
+//
+//go:embed keeper.sh
+var keeper string
 
 // process is a running keeper, with its server.
 type process struct {

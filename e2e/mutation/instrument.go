@@ -4,14 +4,14 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"go/format"
 	"slices"
 	"strings"
 )
 
-// Names in the code of a package that holds its mutants: the switch function, and the
-// environment variables that it reads.
+// Names in switchCode: the switch function, and the environment variables that it reads.
 const (
 	switchName = "mutationAt"
 	activeName = "MUTATION_ACTIVE"
@@ -20,27 +20,9 @@ const (
 
 // switchCode is the file that is added to such a package. Its function returns the number
 // of the active mutant, 0 for none, and records each reached unit.
-const switchCode = `package %s
-
-import (
-	"os"
-	"strconv"
-	"sync/atomic"
-)
-
-var (
-	mutationActive, _  = strconv.Atoi(os.Getenv("` + activeName + `"))
-	mutationReached, _ = os.OpenFile(os.Getenv("` + reachName + `"), os.O_APPEND|os.O_WRONLY, 0)
-	mutationSeen       [%d]atomic.Bool
-)
-
-func ` + switchName + `(unit int) int {
-	if mutationReached != nil && !mutationSeen[unit].Swap(true) {
-		mutationReached.WriteString(strconv.Itoa(unit) + "\n")
-	}
-	return mutationActive
-}
-`
+//
+//go:embed switch.txt
+var switchCode string
 
 // unit is an expression or a statement with its mutants.
 type unit struct {

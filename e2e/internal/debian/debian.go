@@ -5,6 +5,7 @@ package debian
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,15 +19,9 @@ type Root string
 // enter is a shell script that runs a program of the Debian in the folder $1, in the working directory of the
 // script, with this machine's devices and temporary files. The mounts end with the last process in their
 // namespace.
-const enter = `
-root=$1
-shift
-mount --bind /proc "$root/proc"
-mount --rbind /dev "$root/dev"
-mount --bind /tmp "$root/tmp"
-mount --bind . "$root/mnt"
-exec chroot "$root" env --chdir=/mnt "$@"
-`
+//
+//go:embed enter.sh
+var enter string
 
 // Command returns the command of a program of the Debian.
 func (r Root) Command(ctx context.Context, name string, args ...string) *exec.Cmd {

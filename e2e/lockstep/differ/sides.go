@@ -4,6 +4,7 @@ package differ
 
 import (
 	"context"
+	_ "embed"
 	"sync"
 	"time"
 
@@ -13,31 +14,9 @@ import (
 )
 
 // ironicConfig gives Ironic the interfaces that [conductor.Fake] has, and no delays.
-const ironicConfig = `
-[DEFAULT]
-enabled_bios_interfaces = fake,no-bios
-enabled_boot_interfaces = fake,ipxe,pxe
-enabled_console_interfaces = fake,no-console
-enabled_deploy_interfaces = fake,direct
-enabled_firmware_interfaces = fake,no-firmware
-enabled_inspect_interfaces = fake,no-inspect
-enabled_management_interfaces = fake,noop
-enabled_network_interfaces = noop
-enabled_power_interfaces = fake
-enabled_raid_interfaces = fake,no-raid
-enabled_rescue_interfaces = fake,no-rescue
-enabled_storage_interfaces = noop,fake
-enabled_vendor_interfaces = fake,no-vendor
-[conductor]
-node_locked_retry_attempts = 1
-check_provision_state_interval = 86400
-check_rescue_state_interval = 86400
-check_allocations_interval = 86400
-[deploy]
-http_url = http://127.0.0.1:1
-[service_catalog]
-endpoint_override = http://127.0.0.1:PORT
-`
+//
+//go:embed ironic.conf
+var ironicConfig string
 
 // sides are the two servers of a worker.
 type sides struct {
