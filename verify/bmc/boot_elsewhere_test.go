@@ -121,6 +121,33 @@ func TestASessionThatEndsAtTheOtherResourceIsOpenedAgain(t *testing.T) {
 	}
 }
 
+// A session that ends after the BMC has accepted a boot override, and before it shows the override, confirms nothing.
+func TestASessionThatEndsBeforeABootOverrideIsConfirmedIsOpenedAgain(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		for _, after := range []int{1, 2} { // requests that the BMC has accepted
+			patched, ended := 0, "" // the token of the session
+			d, server := profileDriver(t, bmctest.Profile{},
+				bmctest.Fault{Do: bmctest.Status(status), If: func(r *http.Request) bool {
+					token := r.Header.Get("X-Auth-Token")
+					if r.Method == http.MethodGet && patched == after && ended == "" {
+						ended = token
+					}
+					return token != "" && token == ended
+				}},
+				bmctest.Fault{Method: http.MethodPatch, Times: 2, Do: bmctest.Handle("drops", func(w http.ResponseWriter, _ *http.Request) {
+					patched++
+					w.WriteHeader(http.StatusNoContent)
+				})})
+			_, err := d.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+			require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", true), status)
+			require.NotEmpty(t, ended)
+			require.Equal(t, "Pxe Continuous UEFI", server.Boot("1"), "%d after %d", status, after)
+			require.Equal(t, 2, server.Logins().Attempts)
+		}
+	}
+}
+
 func TestABootDeviceIsNotSetInAPageForPeople(t *testing.T) {
 	d, server := profileDriver(t, bmctest.Profile{Settings: "SD", BootInSettings: true},
 		bmctest.Fault{On: systemPath + "/SD", Do: bmctest.HTMLPage()},

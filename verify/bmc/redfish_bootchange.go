@@ -63,6 +63,9 @@ func (r *redfishConnection) contradiction(ctx context.Context, at *bootResource,
 	if r.client.Refused() {
 		return nil, err
 	}
+	if ended := r.client.Recheck(ctx); ended != nil { // it has forbidden the read, and the system's, too
+		return nil, ended
+	}
 	shown, unread := resource{raw: raw}.boot()
 	cause := q.contradiction(shown)
 	if err != nil || unread != nil || cause == nil {
