@@ -14,8 +14,8 @@ type Fault struct {
 	Do     Effect // the effect; none if it is the zero value
 
 	// If, if not nil, is asked last: the request fails only if it returns true. It is not asked about a request that Skip
-	// lets succeed, nor once as many as Times have failed. It is called while the BMC is locked, and must not read the
-	// request's body.
+	// lets succeed, nor once as many as Times have failed. It is called while the BMC is locked: it must not call a method
+	// of the BMC, which would wait for ever, nor read the request's body.
 	If func(*http.Request) bool
 }
 
