@@ -70,10 +70,13 @@ func Check(c Config) error {
 	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
 		return &machine.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
 	}
+	t := &tester{Config: c, node: c.Node.Clone()}
+	t.node.UUID = cmp.Or(t.node.UUID, "6d1e7a5c-feed-4bed-8bad-000000000001")
+	t.boots, _ = c.Hardware.(conductor.BootDeviceManager)
 	var all []kit.Promise
 	for _, promise := range promised {
 		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
-			return try.Catch(func() { promise.check(newTester(ctx, c), ctx) })
+			return try.Catch(func() { promise.check(t, ctx) })
 		}})
 	}
 	return kit.Check(patience, all)
@@ -85,11 +88,12 @@ var promised = []struct {
 }{
 	{"a description is complete, and the caller's own", (*tester).checkDescription},
 	{"a valid node is valid, without a request to the machine", (*tester).checkValid},
+	{"boot devices are listed", (*tester).listBootDevices},
 	{"any driver_info has an answer", (*tester).checkInvalid},
 	{"steps have names, functions and descriptions", (*tester).checkSteps},
 	{"a verification finds a power state", (*tester).checkVerify},
 	{"a power state that is set is reached", (*tester).checkPower},
-	{"boot devices are listed, and others refused", (*tester).checkBootDevices},
+	{"a boot device that is listed is set, and others are refused", (*tester).checkBootDevices},
 	{"nothing is sent without a permission", (*tester).checkFence},
 	{"each request needs a permission of its own", (*tester).checkEachRequest},
 	{"calls may be concurrent", (*tester).checkConcurrent},
@@ -98,35 +102,28 @@ var promised = []struct {
 	{"a machine that cannot be reached is an error", (*tester).checkBroken},
 }
 
-// tester checks one promise.
+// tester checks the promises, one after the other.
 type tester struct {
 	Config
 	node *conductor.Node
 
-	boots     conductor.BootDeviceManager // nil if the hardware type has no boot devices
-	device    string                      // one that it lists, "" if there is none
-	listError error                       // why it lists none
+	boots  conductor.BootDeviceManager // nil if the hardware type has no boot devices
+	device string                      // one that it lists, "" if there is none
 }
 
-// newTester returns a tester. Of the boot devices that the hardware type lists, its device is the network, from which
-// the agent boots, if that is one of them. The list is read before all checks, since that may need a log-in.
-func newTester(ctx context.Context, c Config) *tester {
-	t := &tester{Config: c, node: c.Node.Clone()}
-	t.node.UUID = cmp.Or(t.node.UUID, "6d1e7a5c-feed-4bed-8bad-000000000001")
-	var is bool
-	if t.boots, is = c.Hardware.(conductor.BootDeviceManager); !is {
-		return t
+// listBootDevices finds a boot device for the later checks, of which many expect that nothing is sent: to list them may
+// need a log-in. It is the network, from which the agent boots, if that is listed.
+func (t *tester) listBootDevices(ctx context.Context) {
+	if t.boots == nil {
+		return
 	}
-	devices, err := t.boots.BootDevices(ctx, t.node.Clone())
+	devices := try.Get(t.boots.BootDevices(ctx, t.node.Clone()))
 	switch {
-	case err != nil:
-		t.listError = err
 	case slices.Contains(devices, "pxe"):
 		t.device = "pxe"
 	case len(devices) > 0:
 		t.device = devices[0]
 	}
-	return t
 }
 
 // operation is a call that reaches the machine.
@@ -160,12 +157,19 @@ func (t *tester) operations() []operation {
 	return all
 }
 
-// guarded returns the operations, and other methods that send a change or a log-in: the methods of
-// [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
+// guarded returns the operations, and other methods that send a change or a log-in: those that read boot devices, the
+// methods of [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
 func (t *tester) guarded() []operation {
 	all := t.operations()
 	add := func(name string, call func(context.Context, *conductor.Node) error) {
 		all = append(all, operation{name: name, call: func(ctx context.Context) error { return call(ctx, t.node.Clone()) }})
+	}
+	if t.boots != nil {
+		add("BootDevices", func(ctx context.Context, n *conductor.Node) error { _, err := t.boots.BootDevices(ctx, n); return err })
+		add("BootDevice", func(ctx context.Context, n *conductor.Node) error {
+			_, _, err := t.boots.BootDevice(ctx, n)
+			return err
+		})
 	}
 	if by, ok := t.Hardware.(conductor.Management); ok {
 		add("InjectNMI", by.InjectNMI)

@@ -220,7 +220,7 @@ func (silent) BootDevices(context.Context, *conductor.Node) ([]string, error) {
 func TestBootDevicesThatCannotBeListedAreABrokenPromise(t *testing.T) {
 	c, f := newFake()
 	c.Hardware = silent{f}
-	require.EqualError(t, hardwaretest.Check(c), "boot devices are listed, and others refused: no route to the list")
+	require.EqualError(t, hardwaretest.Check(c), "boot devices are listed: no route to the list")
 }
 
 // A BMC may forget the device after one start. The hardware type then keeps it in the record.
@@ -256,6 +256,24 @@ func TestTheCheckEndsWithThePromiseAtWhichAMethodHangs(t *testing.T) {
 			`the check ends with the promise "a power state that is set is reached", which took longer than 1m0s: `+
 			"the 7 promises after it were not tried")
 		bubble.Sleep(2 * time.Hour) // until the method has returned
+	})
+}
+
+// hanging is hardware whose list of boot devices takes an hour.
+type hanging struct{ *conductor.Fake }
+
+func (hanging) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	time.Sleep(time.Hour)
+	return nil, nil
+}
+
+func TestAListOfBootDevicesThatHangsBreaksNoOtherPromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f := newFake()
+		c.Hardware = hanging{f}
+		require.ErrorContains(t, hardwaretest.Check(c),
+			"boot devices are listed: a method did not return within 1m0s after its context had ended\nthe check ends")
+		bubble.Sleep(2 * time.Hour)
 	})
 }
 

@@ -17,8 +17,8 @@ type unfenced struct{ context.Context }
 
 func (unfenced) Value(any) any { return nil }
 
-// managed is fake-hardware with management functions and an exclusive vendor method, of which one sends a request
-// without a permission.
+// managed is fake-hardware that logs in to read boot devices, with management functions and an exclusive vendor method:
+// one of these sends a request without a permission.
 type managed struct {
 	*conductor.Fake
 	sends string
@@ -30,6 +30,20 @@ func (m managed) do(ctx context.Context, n *conductor.Node, name string) error {
 	}
 	_, err := m.Fake.PowerState(ctx, n)
 	return err
+}
+
+func (m managed) BootDevices(ctx context.Context, n *conductor.Node) ([]string, error) {
+	if err := m.do(ctx, n, "BootDevices"); err != nil {
+		return nil, err
+	}
+	return m.Fake.BootDevices(ctx, n)
+}
+
+func (m managed) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	if err := m.do(ctx, n, "BootDevice"); err != nil {
+		return "", false, err
+	}
+	return m.Fake.BootDevice(ctx, n)
 }
 
 func (m managed) InjectNMI(ctx context.Context, n *conductor.Node) error {
@@ -66,7 +80,8 @@ func (m managed) CallVendor(ctx context.Context, n *conductor.Node, method strin
 
 func TestWhatSendsWithoutAPermissionIsReported(t *testing.T) {
 	for _, name := range []string{
-		"", "InjectNMI", "SetBootMode", "SetSecureBoot", "VirtualMedia", "AttachVirtualMedia", "DetachVirtualMedia", "CallVendor blink",
+		"", "BootDevices", "BootDevice", "InjectNMI", "SetBootMode", "SetSecureBoot",
+		"VirtualMedia", "AttachVirtualMedia", "DetachVirtualMedia", "CallVendor blink",
 	} {
 		c, f := newFake()
 		c.Hardware = managed{f, name}
