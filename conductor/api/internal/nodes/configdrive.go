@@ -13,23 +13,23 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// checkConfigDrive refuses an invalid config drive.
+// configDriveValid refuses an invalid config drive.
 //
 // Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
-func checkConfigDrive(r *rest.Request, q provisionQuery) error {
+func configDriveValid(q *completion) error {
 	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
 		return nil
 	}
 	takes := func(target string) bool {
 		first := targets[target].configDrive
-		return first != 0 && first <= r.Version
+		return first != 0 && first <= q.Version
 	}
 	if !takes(q.target) {
 		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s",
 			strings.Join(targetsWith(takes), ", "))
 	}
 	if object, ok := q.configDrive.(map[string]any); ok {
-		return checkConfigDriveObject(r, object)
+		return checkConfigDriveObject(q.Request, object)
 	}
 	text := q.configDrive.(string)
 	if strings.Contains(text, "://") {

@@ -24,46 +24,38 @@ import (
 // provision answers PUT /v1/nodes/NODE/states/provision.
 //
 // Source: provision in ironic/api/controllers/v1/node.py, including the order of the checks.
-func provision(r *rest.Request) (rest.Answer, error) {
-	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
-	if r.Series >= states.Bobcat {
-		names = append(names, "service_steps")
-	}
-	if r.Highest >= since.Runbooks {
-		names = append(names, "runbook")
-	}
-	a := r.BodyArgs(rest.MaxProvisionBody, names...)
-	q := decodeProvision(a)
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.FindNode(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
+var provision = checks{provisionDecodes, nodeExists, provisionCompletes}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	// The conductor calls this again under the node's lock, since the node may have changed before.
-	complete := func(n *node, p *conductor.ProvisionRequest) (err error) {
-		*p, err = q.complete(r, n)
+	q.completed.Complete = func(n *node, p *conductor.ProvisionRequest) (err error) {
+		*p, err = q.provision.complete(q.Request, n)
 		return err
 	}
-	var request conductor.ProvisionRequest
-	if err = complete(n, &request); err == nil {
-		request.Complete = complete
-		err = r.Conductor.Provision(r.Context(), n.UUID, request)
-	}
+	err := q.Conductor.Provision(q.Context(), q.node.UUID, q.completed)
 	var refused *states.RequestError
 	switch {
 	case err == nil:
-		return accepted(r), nil
+		return accepted(q.Request), nil
 	case !errors.As(err, &refused):
 		return rest.Answer{}, err
 	case errors.Is(err, states.ErrNotAcceptable):
 		return rest.Answer{}, fault.NotAcceptable
 	case errors.Is(err, states.ErrNotUnderstood):
-		return rest.Answer{}, fault.Invalid("The requested action %q could not be understood.", fault.Show(q.target))
+		return rest.Answer{}, fault.Invalid("The requested action %q could not be understood.", fault.Show(q.provision.target))
 	default:
-		return rest.Answer{}, fault.State(fault.Show(q.target), n.UUID, refused.From.String())
+		return rest.Answer{}, fault.State(fault.Show(q.provision.target), q.node.UUID, refused.From.String())
 	}
+})
+
+// provisionArgs returns the names of the arguments of a provision request in the series, in Ironic's order.
+func provisionArgs(s *rest.Service) []string {
+	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
+	if s.Series >= states.Bobcat {
+		names = append(names, "service_steps")
+	}
+	if s.Highest >= since.Runbooks {
+		names = append(names, "runbook")
+	}
+	return names
 }
 
 // targetArgs says which arguments a request for a target may have. The argument that it must have is named by
@@ -113,38 +105,40 @@ type provisionQuery struct {
 	runbook        string
 }
 
-// decodeProvision returns the query in the arguments of a request, whose first fault is in them.
-func decodeProvision(a *rest.Args) provisionQuery {
-	q := provisionQuery{
+// provisionDecodes reads the arguments.
+func provisionDecodes(q *request) error {
+	a := q.BodyArgs(rest.MaxProvisionBody, provisionArgs(q.Service)...)
+	p := &q.provision
+	*p = provisionQuery{
 		target: a.Need("target").Word("target"), configDrive: a.Values["configdrive"],
 		steps: map[string][]any{}, hasPassword: a.Has("rescue_password"),
 	}
 	// The checks have the order of the parameters of Ironic's NodeStatesController.provision.
-	switch v := q.configDrive.(type) {
+	switch v := p.configDrive.(type) {
 	case nil, map[string]any, string:
 	default:
 		a.Fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
 	}
-	q.steps["clean_steps"], q.steps["deploy_steps"] = a.Items("clean_steps"), a.Items("deploy_steps")
+	p.steps["clean_steps"], p.steps["deploy_steps"] = a.Items("clean_steps"), a.Items("deploy_steps")
 	switch v := a.Values["rescue_password"].(type) {
 	case nil:
 	case string:
-		q.rescuePassword = v
+		p.rescuePassword = v
 	case json.Number: // may be a password without quotes
 		a.Fail("Expected string for rescue_password")
 	default:
 		a.Fail("Expected string for rescue_password%s", unlessText(v))
 	}
-	q.disableRamdisk = a.Boolean("disable_ramdisk")
-	q.steps["service_steps"] = a.Items("service_steps")
+	p.disableRamdisk = a.Boolean("disable_ramdisk")
+	p.steps["service_steps"] = a.Items("service_steps")
 	switch v := a.Values["runbook"].(type) {
 	case nil:
 	case string:
-		q.runbook = v
+		p.runbook = v
 	default:
 		a.Fail("Expected types <class 'NoneType'>, <class 'str'> for runbook: %s", fault.Repr(v))
 	}
-	return q
+	return a.Err
 }
 
 // unlessText returns the end of a fault with a wrong value, or nothing for a value with a text, which
@@ -156,52 +150,118 @@ func unlessText(v any) string {
 	return ": " + fault.Repr(v)
 }
 
-// complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments
-// that the target does not allow. It leaves the refusal of the target itself to the conductor.
-//
-// Source: provision in ironic/api/controllers/v1/node.py, also for the order of the checks.
-func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.ProvisionRequest, err error) {
-	p = conductor.ProvisionRequest{Target: q.target, Version: r.Version, RescuePassword: q.rescuePassword}
-	_, refused := r.Conductor.Rules().Request(n.Fields(), q.target, r.Version)
-	// A version that is too old for the target in this state alone is refused after wrong arguments.
-	_, anywhere := r.Conductor.Rules().Request(admission.NodeFields{}, q.target, r.Version)
-	if refused != nil && (!errors.Is(refused, states.ErrNotAcceptable) || errors.Is(anywhere, states.ErrNotAcceptable)) {
-		return p, nil
-	}
-	if err := checkConfigDrive(r, q); err != nil {
-		return p, err
-	}
-	if q.runbook != "" {
-		if err := q.useRunbook(r, n); err != nil {
-			return p, err
-		}
-	}
-	if err := cmp.Or(checkRamdisk(r, q), q.misplaced(r.Version, refused != nil)); err != nil || refused != nil {
-		return p, err
-	}
-	if err := q.missing(); err != nil {
-		return p, err
-	}
-	if pyrepr.Truthy(q.configDrive) {
-		p.ConfigDrive = q.configDrive
-	}
-	p.DisableRamdisk = q.disableRamdisk
-	name := argument(q.target)
-	steps, err := decodeSteps(r, name, q.steps[name])
-	switch name {
-	case "clean_steps":
-		p.CleanSteps = steps
-	case "deploy_steps":
-		p.DeploySteps = steps
-	case "service_steps":
-		p.ServiceSteps = steps
-	}
-	return p, cmp.Or(err, p.CheckSteps(r.Conductor.Rules()))
+// provisionCompletes completes the request for the node. It refuses arguments that the target does not allow.
+func provisionCompletes(q *request) (err error) {
+	q.completed, err = q.provision.complete(q.Request, q.node)
+	return err
 }
 
-// misplaced returns an error for a value that the target does not take. A version that is tooOld for the target in the
+// completion is a provision request for a node, with the results of its checks.
+type completion struct {
+	*rest.Request
+	provisionQuery
+	node    *node
+	refused error                      // the target's refusal in the node's state and the version, nil for none
+	result  conductor.ProvisionRequest // set by argumentsDecode, before without arguments
+}
+
+type completionChecks = rest.Checks[*completion]
+
+// completions are the checks of a target with its arguments.
+//
+// Source: provision in ironic/api/controllers/v1/node.py.
+var completions = completionChecks{
+	targetMayBeAllowed, configDriveValid, runbookUsed, ramdiskMayBeDisabled, argumentsOfTarget, targetAllowed, argumentsGiven,
+	argumentsDecode,
+}
+
+// errTargetRefused ends the checks of a request whose target the conductor refuses.
+var errTargetRefused = errors.New("the conductor refuses the target")
+
+// complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments
+// that the target does not allow. It leaves the refusal of the target itself to the conductor.
+func (p provisionQuery) complete(r *rest.Request, n *node) (conductor.ProvisionRequest, error) {
+	q := &completion{Request: r, provisionQuery: p, node: n,
+		result: conductor.ProvisionRequest{Target: p.target, Version: r.Version, RescuePassword: p.rescuePassword}}
+	_, q.refused = r.Conductor.Rules().Request(n.Fields(), p.target, r.Version)
+	err := completions.Fault(q)
+	if errors.Is(err, errTargetRefused) {
+		err = nil
+	}
+	return q.result, err
+}
+
+// targetMayBeAllowed refuses a target unless only the version is too old for it, and in this state alone: then wrong
+// arguments are refused before.
+func targetMayBeAllowed(q *completion) error {
+	_, anywhere := q.Conductor.Rules().Request(admission.NodeFields{}, q.target, q.Version)
+	if q.refused != nil && (!errors.Is(q.refused, states.ErrNotAcceptable) || errors.Is(anywhere, states.ErrNotAcceptable)) {
+		return errTargetRefused
+	}
+	return nil
+}
+
+// targetAllowed refuses a target that the conductor refuses.
+func targetAllowed(q *completion) error {
+	if q.refused != nil {
+		return errTargetRefused
+	}
+	return nil
+}
+
+// runbookUsed adds the steps of a runbook to a request for cleaning or servicing.
+//
+// Source: _handle_runbook in ironic/api/controllers/v1/node.py.
+func runbookUsed(q *completion) error {
+	switch {
+	case q.runbook == "":
+		return nil
+	case q.Version < since.Runbooks:
+		return fault.NotAcceptable
+	}
+	book, steps, err := objects.ApprovedRunbook(q.Request, q.node, q.runbook)
+	if err != nil {
+		return err
+	}
+	q.disableRamdisk = &book.DisableRamdisk // in place of the request's; ramdiskMayBeDisabled refuses it for other targets
+	name := required(q.target)
+	switch {
+	case !takesRunbook(q.target):
+		return nil
+	case len(q.steps[name]) > 0:
+		return fault.Invalid("Please provide either \"%s\" or a runbook, but not both.", name)
+	}
+	q.steps = maps.Clone(q.steps) // the query is completed again
+	q.steps[name] = steps
+	return nil
+}
+
+// ramdiskMayBeDisabled refuses disable_ramdisk for targets other than cleaning and servicing.
+func ramdiskMayBeDisabled(q *completion) error {
+	if q.disableRamdisk == nil {
+		return nil
+	}
+	first := targets[q.target].ramdisk
+	services := q.Highest >= since.ServiceRamdisk
+	minimum := first
+	if !services { // the version is checked for every target
+		minimum = since.CleanRamdisk
+	}
+	switch {
+	case q.Version < minimum:
+		return &fault.Fault{Status: 406, Text: "disable_ramdisk is not acceptable in this API version"}
+	case first != 0 && first <= q.Highest:
+		return nil
+	case services:
+		return fault.Invalid("disable_ramdisk is supported only with manual cleaning or servicing")
+	default:
+		return fault.Invalid("disable_ramdisk is supported only with manual cleaning")
+	}
+}
+
+// argumentsOfTarget refuses a value that the target does not take. A version that is too old for the target in the
 // node's state is refused before misplaced service steps, and after all other values.
-func (q provisionQuery) misplaced(version states.APIVersion, tooOld bool) error {
+func argumentsOfTarget(q *completion) error {
 	for _, arg := range []struct {
 		name    string
 		given   bool
@@ -211,11 +271,11 @@ func (q provisionQuery) misplaced(version states.APIVersion, tooOld bool) error 
 		{"clean_steps", len(q.steps["clean_steps"]) > 0, since.First, true},
 		{"deploy_steps", len(q.steps["deploy_steps"]) > 0, since.DeploySteps, false},
 		{"rescue_password", q.hasPassword, since.First, false},
-		{"service_steps", len(q.steps["service_steps"]) > 0 && !tooOld, since.First, true},
+		{"service_steps", len(q.steps["service_steps"]) > 0 && q.refused == nil, since.First, true},
 	} {
 		switch {
 		case !arg.given:
-		case version < arg.since:
+		case q.Version < arg.since:
 			return fault.TooOld(arg.since)
 		case argument(q.target) == arg.name:
 		case q.runbook != "" && arg.runbook:
@@ -229,8 +289,8 @@ func (q provisionQuery) misplaced(version states.APIVersion, tooOld bool) error 
 	return nil
 }
 
-// missing returns an error if the query lacks a value that the target requires.
-func (q provisionQuery) missing() error {
+// argumentsGiven refuses a query that lacks a value that the target requires.
+func argumentsGiven(q *completion) error {
 	switch name := required(q.target); {
 	case name == "rescue_password" && strings.TrimSpace(q.rescuePassword) == "":
 		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
@@ -241,51 +301,23 @@ func (q provisionQuery) missing() error {
 	}
 }
 
-// useRunbook adds the steps of a runbook to a request for cleaning or servicing.
-//
-// Source: _handle_runbook in ironic/api/controllers/v1/node.py.
-func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
-	if r.Version < since.Runbooks {
-		return fault.NotAcceptable
+// argumentsDecode decodes the arguments of the target. It refuses wrong steps.
+func argumentsDecode(q *completion) error {
+	if pyrepr.Truthy(q.configDrive) {
+		q.result.ConfigDrive = q.configDrive
 	}
-	book, steps, err := objects.ApprovedRunbook(r, n, q.runbook)
-	if err != nil {
-		return err
+	q.result.DisableRamdisk = q.disableRamdisk
+	name := argument(q.target)
+	steps, err := decodeSteps(q.Request, name, q.steps[name])
+	switch name {
+	case "clean_steps":
+		q.result.CleanSteps = steps
+	case "deploy_steps":
+		q.result.DeploySteps = steps
+	case "service_steps":
+		q.result.ServiceSteps = steps
 	}
-	q.disableRamdisk = &book.DisableRamdisk // in place of the request's; checkRamdisk refuses it for other targets
-	name := required(q.target)
-	switch {
-	case !takesRunbook(q.target):
-		return nil
-	case len(q.steps[name]) > 0:
-		return fault.Invalid("Please provide either \"%s\" or a runbook, but not both.", name)
-	}
-	q.steps = maps.Clone(q.steps) // the query is completed again
-	q.steps[name] = steps
-	return nil
-}
-
-// checkRamdisk refuses disable_ramdisk for targets other than cleaning and servicing.
-func checkRamdisk(r *rest.Request, q provisionQuery) error {
-	if q.disableRamdisk == nil {
-		return nil
-	}
-	first := targets[q.target].ramdisk
-	services := r.Highest >= since.ServiceRamdisk
-	minimum := first
-	if !services { // the version is checked for every target
-		minimum = since.CleanRamdisk
-	}
-	switch {
-	case r.Version < minimum:
-		return &fault.Fault{Status: 406, Text: "disable_ramdisk is not acceptable in this API version"}
-	case first != 0 && first <= r.Highest:
-		return nil
-	case services:
-		return fault.Invalid("disable_ramdisk is supported only with manual cleaning or servicing")
-	default:
-		return fault.Invalid("disable_ramdisk is supported only with manual cleaning")
-	}
+	return cmp.Or(err, q.result.CheckSteps(q.Conductor.Rules()))
 }
 
 // requestedSteps is the schema of the steps of a cleaning or a service.

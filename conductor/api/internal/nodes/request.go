@@ -23,10 +23,12 @@ type request struct {
 	body  map[string]any // the same if it is an object, otherwise nil
 	node  *node          // set by nodeExists
 
-	page    rest.Page     // set by pageValid
-	traits  traits.Change // set by traitsDecode
-	method  string        // of the vendor interface, set by methodNamed
-	isAsync bool          // the method is asynchronous, set by methodExists
+	page      rest.Page                  // set by pageValid
+	traits    traits.Change              // set by traitsDecode
+	method    string                     // of the vendor interface, set by methodNamed
+	isAsync   bool                       // the method is asynchronous, set by methodExists
+	provision provisionQuery             // set by provisionDecodes
+	completed conductor.ProvisionRequest // set by provisionCompletes
 }
 
 func newRequest(r *rest.Request) *request { return &request{Request: r} }

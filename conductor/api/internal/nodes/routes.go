@@ -31,7 +31,7 @@ func Controller(s *rest.Service) *rest.Controller {
 		"states": {
 			Actions: rest.Actions{
 				rest.Both:     {Serve: showStates, Idents: rest.NodeIdent},
-				"provision":   {Serve: provision, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "configdrive"}},
+				"provision":   {Serve: provision, Method: http.MethodPut, Idents: rest.NodeIdent, Args: provisionArgs(s)},
 				"power":       {Serve: setPower, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target", "timeout"}},
 				"raid":        {Serve: setRAID, Method: http.MethodPut, Idents: rest.NodeIdent, NoArgs: true, Body: "target_raid_config"},
 				"boot_mode":   {Serve: setBootMode, Method: http.MethodPut, Idents: rest.NodeIdent, Args: []string{"target"}},
