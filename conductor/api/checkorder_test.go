@@ -85,6 +85,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Hibiscus, "GET", "nodes/x/states/y?bogus=1", "latest", "", 400, bogus},
 		{states.Hibiscus, "GET", "nodes/x/states/y", "latest", "", 404, ""},
 		{states.Hibiscus, "GET", "nodes/x/a/b?bogus=1", "latest", "", 400, bogus},
+		{states.Hibiscus, "POST", "drivers/x/vendor_passthru/a?method=b", "latest", `{}`, 400,
+			"The path and the query both have the argument method"},
 		{states.Hibiscus, "PUT", "nodes/x/states/provision/active/y/z", "latest", "", 400,
 			"Expected types <class 'NoneType'>, <class 'list'> for clean_steps: z"},
 		{states.Antelope, "PUT", "nodes/x/states/provision/1/2/3/4/5/6/7?service_steps=1", "latest", "", 400, "Unexpected arguments: service_steps"},

@@ -107,97 +107,122 @@ func knownConductorFields() []string {
 	return known
 }
 
-// inSchema refuses fields and a direction that the schema of the query does not have, since 2026.2.
+// conductorFieldsInSchema refuses fields that the schema of the query does not have, since 2026.2.
 //
 // Source: ironic/api/schemas/v1/conductor.py.
-func inSchema(r *rest.Request, fields rest.FieldSet, direction string) error {
-	if r.Series < states.Hibiscus || r.InPath("fields") {
+func conductorFieldsInSchema(q *request) error {
+	if q.Series < states.Hibiscus || q.InPath("fields") {
 		return nil
 	}
-	return cmp.Or(fault.OneOf(knownConductorFields(), fields...), fault.OneOf([]string{"asc", "desc"}, direction))
+	return fault.OneOf(knownConductorFields(), q.fields...)
 }
 
-// checkConductorFields refuses fields that a conductor does not have.
-func checkConductorFields(fields rest.FieldSet) error {
+// directionInSchema is conductorFieldsInSchema for the direction of a list.
+func directionInSchema(q *request) error {
+	if q.Series < states.Hibiscus {
+		return nil
+	}
+	return fault.OneOf([]string{"asc", "desc"}, q.page.Direction)
+}
+
+// conductorFieldsExist refuses fields that a conductor does not have, unless there is no conductor to show.
+func conductorFieldsExist(q *request) error {
+	if len(q.members) == 0 {
+		return nil
+	}
 	known := knownConductorFields()
-	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return slices.Contains(known, name) }))
+	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(q.fields), func(name string) bool { return slices.Contains(known, name) }))
 }
 
 // listConductors answers GET /v1/conductors.
-func listConductors(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
+var listConductors = checks{
+	conductorPageDecodes, conductorFieldsInSchema, directionInSchema, conductorFieldsChosen, pageValid, membersOnPage, conductorFieldsExist,
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	return rest.Object(func(w *wire.Writer) {
+		wire.List(w.Key("conductors"), q.members, func(m conductor.Member) { writeConductor(q.Request, w, m, q.fields) })
+		if len(q.members) > 0 {
+			parameters := q.page.SortParameters()
+			if q.detail != nil {
+				parameters = append(parameters, "detail="+fault.Repr(*q.detail))
+			}
+			q.page.WriteNext(w, q.Request, rest.Next{
+				Path: "conductors", Fields: q.fields, Parameters: parameters, Count: len(q.members), Last: q.members[len(q.members)-1].Hostname,
+			})
+		}
+	}), nil
+})
+
+// conductorPageDecodes reads the arguments of a list.
+func conductorPageDecodes(q *request) error {
+	a := q.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
 	marker := a.Name
-	if r.Series >= states.Caracal {
+	if q.Series >= states.Caracal {
 		marker = a.Text
 	}
 	if host := marker("marker"); a.Has("marker") && a.Err == nil {
-		a.Err = checkHost(r.Series, "marker", host)
+		a.Err = checkHost(q.Series, "marker", host)
 	}
-	p, fields, detail := a.Page(), rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	shown, unfit := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
-	if err := cmp.Or(r.CheckArgs(a), inSchema(r, fields, p.Direction), unfit, p.Check(r)); err != nil {
-		return rest.Answer{}, err
-	}
-	members, err := conductorsOn(p, r)
-	if err == nil && len(members) > 0 {
-		err = checkConductorFields(shown)
-	}
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Object(func(w *wire.Writer) {
-		wire.List(w.Key("conductors"), members, func(m conductor.Member) { writeConductor(r, w, m, shown) })
-		if len(members) > 0 {
-			parameters := p.SortParameters()
-			if detail != nil {
-				parameters = append(parameters, "detail="+fault.Repr(*detail))
-			}
-			last := members[len(members)-1].Hostname
-			p.WriteNext(w, r, rest.Next{Path: "conductors", Fields: shown, Parameters: parameters, Count: len(members), Last: last})
-		}
-	}), nil
+	q.page, q.fields, q.detail = a.Page(), a.List("fields"), a.Boolean("detail")
+	return q.CheckArgs(a)
 }
 
-// conductorsOn returns the conductors on a page.
-func conductorsOn(p rest.Page, r *rest.Request) ([]conductor.Member, error) {
-	members, err := r.Conductor.Members()
+// conductorFieldsChosen chooses the fields to show.
+func conductorFieldsChosen(q *request) (err error) {
+	q.fields, err = q.ChooseFields(q.fields, q.detail, defaultConductorFields, since.Detail)
+	return err
+}
+
+// pageValid refuses an invalid size or direction of the page.
+func pageValid(q *request) error { return q.page.Check(q.Request) }
+
+// membersOnPage finds the conductors on the page.
+func membersOnPage(q *request) error {
+	members, err := q.Conductor.Members()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	compare, known := conductorOrders[p.SortKey]
-	members, found := rest.Cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	compare, known := conductorOrders[q.page.SortKey]
+	members, found := rest.Cut(q.page, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	q.members = members
 	switch {
-	case p.SortKey == "alive", p.SortKey == "drivers":
-		err = fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
+	case q.page.SortKey == "alive", q.page.SortKey == "drivers":
+		return fault.Invalid("The sort_key value %s is an invalid field for sorting", q.page.SortKey)
 	case !found:
-		err = fault.NotFound("Conductor %s could not be found.", fault.Show(p.Marker))
+		return fault.NotFound("Conductor %s could not be found.", fault.Show(q.page.Marker))
 	case !known:
-		err = fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
+		return fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(q.page.SortKey))
+	default:
+		return nil
 	}
-	return members, err
 }
 
 // showConductor answers GET /v1/conductors/HOSTNAME.
-func showConductor(r *rest.Request) (rest.Answer, error) {
-	host := r.Param(0)
-	a := r.QueryArgs("fields")
-	if err := checkHost(r.Series, "hostname", host); a.Err == nil && err != nil {
-		return rest.Answer{}, err
+var showConductor = checks{
+	hostDecodes, conductorFieldsInSchema, memberExists, conductorFieldsExist,
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	return rest.Value(func(w *wire.Writer) { writeConductor(q.Request, w, q.members[0], q.fields) }), nil
+})
+
+// hostDecodes reads the requested fields. It refuses a name that no conductor can have.
+func hostDecodes(q *request) error {
+	a := q.QueryArgs("fields")
+	if a.Err == nil {
+		a.Err = checkHost(q.Series, "hostname", q.Param(0))
 	}
-	fields := rest.FieldSet(a.List("fields"))
-	if err := cmp.Or(r.CheckArgs(a), inSchema(r, fields, "asc")); err != nil {
-		return rest.Answer{}, err
-	}
-	members, err := r.Conductor.Members()
+	q.fields = a.List("fields")
+	return q.CheckArgs(a)
+}
+
+// memberExists finds the conductor in the path.
+func memberExists(q *request) error {
+	members, err := q.Conductor.Members()
 	if err != nil {
-		return rest.Answer{}, err
+		return err
 	}
-	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == host })
+	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == q.Param(0) })
 	if i < 0 {
-		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(host))
+		return fault.NotFound("Conductor %s could not be found.", fault.Show(q.Param(0)))
 	}
-	if err := checkConductorFields(fields); err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Value(func(w *wire.Writer) { writeConductor(r, w, members[i], fields) }), nil
+	q.members = members[i : i+1]
+	return nil
 }

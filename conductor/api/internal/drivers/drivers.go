@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show
-// the members of the cluster and their hardware types, and have no records of their own.
+// the members of the cluster and their hardware types, and have no records of their own. As in package nodes, the checks
+// of a request are in a list, and then the handler shows what they have found.
 package drivers
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -34,11 +34,31 @@ func Drivers() *rest.Controller {
 			"raid": {Actions: rest.Actions{"logical_disk_properties": get(showLogicalDisks)}},
 			"vendor_passthru": {
 				Actions:  rest.Actions{"methods": get(listDriverMethods)},
-				Fallback: &rest.Action{AnyMethod: true, Serve: callDriver, Idents: name, Optional: 1},
+				Fallback: &rest.Action{AnyMethod: true, Serve: callDriver, Idents: name, Args: []string{"method"}},
 			},
 		},
 	}
 }
+
+// request is a request for drivers or conductors, with the results of its checks.
+type request struct {
+	*rest.Request
+	args   *rest.Args
+	fields rest.FieldSet       // the requested fields; those to show after conductorFieldsChosen
+	detail *bool               // the argument detail
+	hosts  map[string][]string // the conductors by hardware type, set by driversFound or driverExists
+	method string              // of the vendor interface, set by methodNamed
+
+	page    rest.Page          // set by conductorPageDecodes
+	members []conductor.Member // the conductors to show, set by membersOnPage or memberExists
+}
+
+func newRequest(r *rest.Request) *request { return &request{Request: r} }
+
+type checks = rest.Checks[*request]
+
+// isDetailed reports whether the argument detail is true.
+func (q *request) isDetailed() bool { return q.detail != nil && *q.detail }
 
 // driverInterface is a kind of hardware interface and the first version in which a driver shows it.
 type driverInterface struct {
@@ -89,12 +109,16 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 // unchosen is a node that has chosen no hardware interfaces, so that it has the default of each kind.
 var unchosen = &conductor.Node{}
 
-// checkDriverFields refuses fields that a driver does not have. Interfaces need detail.
-func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
-	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
+// driverFieldsExist refuses fields that a driver does not have, unless there is no driver to show. Interfaces need detail.
+func driverFieldsExist(q *request) error {
+	if len(q.hosts) == 0 {
+		return nil
+	}
+	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(q.fields), func(field string) bool {
 		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
 			slices.ContainsFunc(driverInterfaces, func(i driverInterface) bool {
-				return detail && i.since <= r.Highest && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
+				return q.isDetailed() && i.since <= q.Highest &&
+					(field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
 			})
 	}))
 }
@@ -102,55 +126,73 @@ func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error
 // driverFieldsInSchema refuses fields that the schema of the query does not have, since 2026.2.
 //
 // Source: ironic/api/schemas/v1/driver.py.
-func driverFieldsInSchema(r *rest.Request, fields rest.FieldSet) error {
-	if r.Series < states.Hibiscus || r.Version < since.DriverFields || r.InPath("fields") {
+func driverFieldsInSchema(q *request) error {
+	if q.Series < states.Hibiscus || q.Version < since.DriverFields || q.InPath("fields") {
 		return nil
 	}
 	known := []string{"hosts", "links", "name"}
 	for _, kind := range []string{
 		"boot", "console", "deploy", "inspect", "management", "network", "power", "raid", "vendor", "storage", "rescue", "bios", "firmware",
 	} {
-		if kind != "firmware" || r.Version >= since.Firmware {
+		if kind != "firmware" || q.Version >= since.Firmware {
 			known = append(known, "default_"+kind+"_interface", "enabled_"+kind+"_interfaces")
 		}
 	}
-	return fault.OneOf(append(known, "properties", "type"), fields...)
+	return fault.OneOf(append(known, "properties", "type"), q.fields...)
 }
 
 // listDrivers answers GET /v1/drivers.
-func listDrivers(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("type", "detail", "fields")
-	kind, asked, fields := a.Text("type"), a.Boolean("detail"), rest.FieldSet(a.List("fields"))
-	detail := asked != nil && *asked
-	if err := cmp.Or(a.Err, driverFieldsInSchema(r, fields)); err != nil {
-		return rest.Answer{}, err
-	}
-	switch {
-	case len(fields) > 0 && detail:
-		return rest.Answer{}, fault.Invalid("Can not specify ?detail=True and fields in the same request.")
-	case (asked != nil || a.Has("type")) && r.Version < since.DriverDetail:
-		return rest.Answer{}, fault.TooOld(since.DriverDetail)
-	case fields != nil && r.Version < since.DriverFields:
-		return rest.Answer{}, fault.NotAcceptable
-	case a.Has("type") && kind != "classic" && kind != "dynamic":
-		return rest.Answer{}, fault.Invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
-	}
-	hosts, err := hostsByDriver(r)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if kind == "classic" {
-		hosts = nil
-	}
-	if len(hosts) > 0 {
-		if err := checkDriverFields(r, fields, detail); err != nil {
-			return rest.Answer{}, err
-		}
-	}
+var listDrivers = checks{
+	driverQueryDecodes, driverFieldsInSchema, driverQueryFits, fieldsInVersion, typeKnown, driversFound, driverFieldsExist,
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
 	return rest.ObjectWith("drivers", func(w *wire.Writer) {
-		names := slices.Sorted(maps.Keys(hosts))
-		wire.List(w, names, func(name string) { writeDriver(r, w, name, hosts[name], detail, fields) })
+		names := slices.Sorted(maps.Keys(q.hosts))
+		wire.List(w, names, func(name string) { writeDriver(q.Request, w, name, q.hosts[name], q.isDetailed(), q.fields) })
 	}), nil
+})
+
+// driverQueryDecodes reads the arguments of a list.
+func driverQueryDecodes(q *request) error {
+	q.args = q.QueryArgs("type", "detail", "fields")
+	q.args.Text("type")
+	q.detail, q.fields = q.args.Boolean("detail"), q.args.List("fields")
+	return q.args.Err
+}
+
+// driverQueryFits refuses a query for fields and for detail, and arguments that are newer than the version, except fields.
+func driverQueryFits(q *request) error {
+	switch {
+	case len(q.fields) > 0 && q.isDetailed():
+		return fault.Invalid("Can not specify ?detail=True and fields in the same request.")
+	case (q.detail != nil || q.args.Has("type")) && q.Version < since.DriverDetail:
+		return fault.TooOld(since.DriverDetail)
+	default:
+		return nil
+	}
+}
+
+// fieldsInVersion refuses fields if the version has none.
+func fieldsInVersion(q *request) error {
+	if q.fields != nil && q.Version < since.DriverFields {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// typeKnown refuses an unknown type of drivers.
+func typeKnown(q *request) error {
+	if kind := q.args.Text("type"); q.args.Has("type") && kind != "classic" && kind != "dynamic" {
+		return fault.Invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
+	}
+	return nil
+}
+
+// driversFound finds the drivers of a type, of which none is classic.
+func driversFound(q *request) (err error) {
+	if q.hosts, err = hostsByDriver(q.Request); q.args.Text("type") == "classic" {
+		q.hosts = nil
+	}
+	return err
 }
 
 // hostsByDriver maps each hardware type to the names of the conductors that have it.
@@ -168,49 +210,42 @@ func hostsByDriver(r *rest.Request) (map[string][]string, error) {
 	return hosts, nil
 }
 
-// findDriver returns the names of the conductors that have the driver of the request's path. Its error is the
-// response if none has it.
-func findDriver(r *rest.Request) (hosts []string, err error) {
-	all, err := hostsByDriver(r)
-	if err != nil {
-		return nil, err
+// driverExists refuses an unknown driver in the path.
+func driverExists(q *request) (err error) {
+	if q.hosts, err = hostsByDriver(q.Request); err == nil && q.hosts[q.Param(0)] == nil {
+		err = fault.NotFound("The driver '%s' is unknown.", fault.Show(q.Param(0)))
 	}
-	if hosts, ok := all[r.Param(0)]; ok {
-		return hosts, nil
-	}
-	return nil, fault.NotFound("The driver '%s' is unknown.", fault.Show(r.Param(0)))
+	return err
 }
 
 // showDriver answers GET /v1/drivers/NAME.
-func showDriver(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("fields")
-	fields := rest.FieldSet(a.List("fields"))
-	if err := cmp.Or(a.Err, driverFieldsInSchema(r, fields)); err != nil {
-		return rest.Answer{}, err
-	}
-	if fields != nil && r.Version < since.DriverFields {
-		return rest.Answer{}, fault.NotAcceptable
-	}
-	hosts, err := findDriver(r)
+var showDriver = checks{
+	driverFieldsDecode, driverFieldsInSchema, fieldsInVersion, driverShown, driverFieldsExist,
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	name := q.Param(0)
+	return rest.Value(func(w *wire.Writer) { writeDriver(q.Request, w, name, q.hosts[name], true, q.fields) }), nil
+})
+
+// driverFieldsDecode reads the requested fields of a driver, which is shown in detail.
+func driverFieldsDecode(q *request) error {
+	a, detail := q.QueryArgs("fields"), true
+	q.fields, q.detail = a.List("fields"), &detail
+	return a.Err
+}
+
+// driverShown is driverExists with another text.
+func driverShown(q *request) error {
+	err := driverExists(q)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
-		return rest.Answer{}, fault.NotFound("Could not find the following driver(s) or hardware type(s): %s.", fault.Show(r.Param(0)))
+		return fault.NotFound("Could not find the following driver(s) or hardware type(s): %s.", fault.Show(q.Param(0)))
 	}
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := checkDriverFields(r, fields, true); err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Value(func(w *wire.Writer) { writeDriver(r, w, r.Param(0), hosts, true, fields) }), nil
+	return err
 }
 
 // showProperties answers GET /v1/drivers/NAME/properties.
-func showProperties(r *rest.Request) (rest.Answer, error) {
-	if _, err := findDriver(r); err != nil {
-		return rest.Answer{}, err
-	}
-	return objectOfTexts(r.Describe(r.Param(0)).Properties), nil
-}
+var showProperties = checks{driverExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	return objectOfTexts(q.Describe(q.Param(0)).Properties), nil
+})
 
 // objectOfTexts returns an answer with a JSON object of strings.
 func objectOfTexts(m map[string]string) rest.Answer {
@@ -237,49 +272,45 @@ var logicalDiskProperties = map[string]string{
 }
 
 // showLogicalDisks answers GET /v1/drivers/NAME/raid/logical_disk_properties.
-func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
-	if r.Version < since.RAID {
-		return rest.Answer{}, fault.NotAcceptable
-	}
-	if _, err := findDriver(r); err != nil {
-		return rest.Answer{}, err
-	}
-	if !r.Describe(r.Param(0)).Has(unchosen, "raid") {
-		return rest.Answer{}, fault.NotFound("%s", conductor.UnsupportedText(r.Param(0), "raid"))
-	}
+var showLogicalDisks = checks{raidInVersion, driverExists, raidSupported}.Then(newRequest, func(*request) (rest.Answer, error) {
 	return objectOfTexts(logicalDiskProperties), nil
+})
+
+// raidInVersion refuses a version without RAID.
+func raidInVersion(q *request) error {
+	if q.Version < since.RAID {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// raidSupported refuses a driver without RAID.
+func raidSupported(q *request) error {
+	if !q.Describe(q.Param(0)).Has(unchosen, "raid") {
+		return fault.NotFound("%s", conductor.UnsupportedText(q.Param(0), "raid"))
+	}
+	return nil
 }
 
 // listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
 // type has methods without a node.
-func listDriverMethods(r *rest.Request) (rest.Answer, error) {
-	if _, err := findDriver(r); err != nil {
-		return rest.Answer{}, err
-	}
-	return objectOfTexts(nil), nil
-}
+var listDriverMethods = checks{driverExists}.Then(newRequest, func(*request) (rest.Answer, error) { return objectOfTexts(nil), nil })
 
 // callDriver answers requests for /v1/drivers/NAME/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
-func callDriver(r *rest.Request) (rest.Answer, error) {
-	if _, err := r.Decode(rest.MaxBody); err != nil {
-		return rest.Answer{}, err
-	}
-	a := r.QueryArgs("method")
-	var method string
-	if len(r.Params) > 1 {
-		method = r.Param(1)
-	} else {
-		method = a.Need("method").Text("method")
-	}
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	if _, err := findDriver(r); err != nil {
-		return rest.Answer{}, err
-	}
-	if method == "" {
+var callDriver = checks{methodNamed, driverExists}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	if q.method == "" {
 		return rest.Answer{}, fault.Invalid("Method not specified")
 	}
-	return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(method))
+	return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(q.method))
+})
+
+// methodNamed reads the name of the method, which the path or the query has. It refuses a body that is no JSON.
+func methodNamed(q *request) error {
+	if _, err := q.Decode(rest.MaxBody); err != nil {
+		return err
+	}
+	a := q.QueryArgs("method")
+	q.method = a.Need("method").Text("method")
+	return a.Err
 }

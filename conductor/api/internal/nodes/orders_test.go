@@ -17,13 +17,18 @@ import (
 // isKey matches the definition of a key of an argument.
 var isKey = regexp.MustCompile(`^(need|text|word|uuid|ident|list|boolean|integer)\(`)
 
-// TestNoOrderOfChecksChangesByAccident compares the lists of checks with testdata/orders.txt, as a test of package
-// objects does for the resources there. Whoever changes an order by Ironic's code changes the file, too.
+// TestNoOrderOfChecksChangesByAccident compares the lists of checks of handlers, also those of the packages beside this
+// one, with testdata/orders.txt, as a test of package objects does for the resources there. Whoever changes an order by
+// Ironic's code changes the file, too.
 func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	var files []string
+	for _, folder := range []string{".", "../drivers", "../objects"} {
+		found, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
 	got := ""
 	for _, name := range files {
 		source, err := os.ReadFile(name)
@@ -31,6 +36,13 @@ func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
 		require.NoError(t, err)
 		text := func(of ast.Node) string { return string(source[of.Pos()-file.FileStart : of.End()-file.FileStart]) }
+		list := func(name string, of *ast.CompositeLit) string {
+			lines := name + ":\n"
+			for _, check := range of.Elts {
+				lines += "\t" + text(check) + "\n"
+			}
+			return lines
+		}
 		variable := ""
 		for part := range ast.Preorder(file) {
 			switch part := part.(type) {
@@ -40,12 +52,12 @@ func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 					got += variable + " = " + text(part.Values[0]) + "\n"
 				}
 			case *ast.CompositeLit:
-				if of, is := part.Type.(*ast.Ident); !is || of.Name != "checks" && of.Name != "completionChecks" {
-					continue
+				if of, is := part.Type.(*ast.Ident); is && of.Name == "completionChecks" {
+					got += list(variable, part)
 				}
-				got += variable + ":\n"
-				for _, check := range part.Elts {
-					got += "\t" + text(check) + "\n"
+			case *ast.SelectorExpr: // checks{...}.Then
+				if of, is := part.X.(*ast.CompositeLit); is && part.Sel.Name == "Then" {
+					got += list(variable, of)
 				}
 			}
 		}
