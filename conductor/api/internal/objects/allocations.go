@@ -204,16 +204,17 @@ func candidatesExist(q *request) error {
 	return nil
 }
 
-// allocationOf returns the allocation of a node.
-func allocationOf(r *rest.Request, n *conductor.Node) (record, error) {
-	allocations, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
-	if err != nil {
-		return nil, err
+// allocationFound finds the allocation of a node.
+func (q *request) allocationFound(n *conductor.Node) error {
+	allocations, err := q.r.Conductor.ObjectsOf(q.r.Context(), conductor.KindAllocation, n.UUID)
+	switch {
+	case err != nil:
+		return err
+	case len(allocations) == 0:
+		return fault.NotFound("Allocation for node %s was not found", q.r.Param(0))
 	}
-	if len(allocations) == 0 {
-		return nil, fault.NotFound("Allocation for node %s was not found", r.Param(0))
-	}
-	return allocations[indexOfNodes(n, allocations)], nil
+	q.record = allocations[indexOfNodes(n, allocations)]
+	return nil
 }
 
 // indexOfNodes returns the index of the allocation that has a node, and 0 if none has it yet. One that has lost the
@@ -223,35 +224,32 @@ func indexOfNodes(n *conductor.Node, allocations []conductor.Object) int {
 }
 
 // showNodeAllocation answers GET /v1/nodes/NODE/allocation.
-func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("fields")
-	fields := rest.FieldSet(a.List("fields"))
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.FindNode(r.Param(0))
+var showNodeAllocation = checks{fieldsDecode, shownAllocationExists, fieldsExist}.Then(allocationResource.request, (*request).answered)
+
+// fieldsDecode reads the requested fields.
+func fieldsDecode(q *request) error {
+	a := q.r.QueryArgs("fields")
+	q.shown = a.List("fields")
+	return a.Err
+}
+
+// shownAllocationExists finds the allocation of the node in the path.
+func shownAllocationExists(q *request) error {
+	n, err := q.r.FindNode(q.r.Param(0))
 	if err != nil {
-		return rest.Answer{}, fault.As400(err)
+		return fault.As400(err)
 	}
-	o, err := allocationOf(r, n)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := allocationResource.checkFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	return allocationResource.answer(r, http.StatusOK, o, fields), nil
+	return q.allocationFound(n)
 }
 
 // deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
-func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
-	n, err := r.FindNodeOrJSON(r.Param(0))
+var deleteNodeAllocation = checks{deletedAllocationExists}.Then(allocationResource.request, (*request).removed)
+
+// deletedAllocationExists is shownAllocationExists for a DELETE.
+func deletedAllocationExists(q *request) error {
+	n, err := q.r.FindNodeOrJSON(q.r.Param(0))
 	if err != nil {
-		return rest.Answer{}, err
+		return err
 	}
-	o, err := allocationOf(r, n)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, allocationResource.remove(r, o)
+	return q.allocationFound(n)
 }

@@ -17,7 +17,7 @@ import (
 
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
-	q := &request{resource: x, r: r}
+	q := x.request(r)
 	if err := x.orders.post.Or(usual.post).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}

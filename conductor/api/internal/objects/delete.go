@@ -6,12 +6,8 @@ import "github.com/ironstate/ironstate/conductor/api/internal/rest"
 
 // delete answers a DELETE.
 func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
-	if err := r.CheckArgs(r.QueryArgs()); err != nil {
-		return rest.Answer{}, err
-	}
-	q := &request{resource: x, r: r}
-	if err := x.orders.delete.Or(usual.delete).Fault(q); err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, x.remove(r, q.record)
+	return append(checks{noArguments}, x.orders.delete.Or(usual.delete)...).Then(x.request, (*request).removed)(r)
 }
+
+// removed removes the record.
+func (q *request) removed() (rest.Answer, error) { return rest.NoContent, q.remove(q.r, q.record) }

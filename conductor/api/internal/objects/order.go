@@ -10,6 +10,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 	"github.com/ironstate/ironstate/machine/admission"
 )
 
@@ -57,7 +58,13 @@ type request struct {
 	parent string         // the UUID of a node's new parent in a PATCH, set by parentMayChange
 	before record         // the record before a PATCH, nil for a POST
 	record record         // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
+	traits traits.Change  // of a runbook, set by runbookTraitsDecode
 }
+
+func (x *resource) request(r *rest.Request) *request { return &request{resource: x, r: r} }
+
+// noArguments refuses arguments, and then a version that does not have the action.
+func noArguments(q *request) error { return q.r.CheckArgs(q.r.QueryArgs()) }
 
 // identValid refuses an identifier in the path that no record can have.
 func identValid(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Service)) }

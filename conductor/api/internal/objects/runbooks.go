@@ -173,41 +173,41 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 	return book, steps, nil
 }
 
-// listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
-func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	o, err := findRunbook(r, r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(o.(*conductor.Runbook).Traits) }), nil
+// runbookExists finds the runbook that the path names.
+func runbookExists(q *request) (err error) {
+	q.record, err = findRunbook(q.r, q.r.Param(0))
+	return err
 }
+
+// listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
+var listRunbookTraits = checks{runbookExists}.Then(runbookResource.request, func(q *request) (rest.Answer, error) {
+	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(q.record.(*conductor.Runbook).Traits) }), nil
+})
 
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and
 // .../traits/TRAIT.
-func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	find := func() (record, error) { return findRunbook(r, r.Param(0)) }
-	change, err := traits.Decode(r, "runbook", func() error { _, err := find(); return err })
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	o, err := find()
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.(*conductor.Runbook).UUID, func(o conductor.Object) (err error) {
+var setRunbookTraits = checks{runbookTraitsDecode, runbookExists}.Then(runbookResource.request, func(q *request) (rest.Answer, error) {
+	uuid := q.record.(*conductor.Runbook).UUID
+	_, err := q.r.Conductor.UpdateObject(q.r.Context(), conductor.KindRunbook, uuid, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
-		if r.Method == http.MethodDelete && change.Trait != "" && !slices.Contains(book.Traits, change.Trait) {
+		if q.r.Method == http.MethodDelete && q.traits.Trait != "" && !slices.Contains(book.Traits, q.traits.Trait) {
 			return nil // of a node it is refused
 		}
-		book.Traits, err = change.Apply(book.UUID, book.Traits)
+		book.Traits, err = q.traits.Apply(book.UUID, book.Traits)
 		return err
 	})
 	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, runbookResource.notFound(r.Param(0))
+		return rest.Answer{}, q.notFound(q.r.Param(0))
 	}
 	a := rest.NoContent
-	if r.Method == http.MethodPut && change.Trait != "" {
-		a.Location = "runbooks/" + r.Param(0) + "/traits/" + change.Trait
+	if q.r.Method == http.MethodPut && q.traits.Trait != "" {
+		a.Location = "runbooks/" + q.r.Param(0) + "/traits/" + q.traits.Trait
 	}
 	return a, err
+})
+
+// runbookTraitsDecode reads the change of the traits.
+func runbookTraitsDecode(q *request) (err error) {
+	q.traits, err = traits.Decode(q.r, "runbook", func() error { return runbookExists(q) })
+	return err
 }

@@ -17,7 +17,8 @@ import (
 // get answers a GET of one record.
 func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
-	fields := rest.FieldSet(a.List("fields"))
+	q := x.request(r)
+	q.shown = a.List("fields")
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
@@ -26,11 +27,15 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	q := &request{resource: x, r: r, shown: fields}
 	if err := x.orders.get.Or(usual.get).Fault(q); err != nil {
 		return rest.Answer{}, err
 	}
-	return x.answer(r, http.StatusOK, q.record, fields), nil
+	return q.answered()
+}
+
+// answered shows the record.
+func (q *request) answered() (rest.Answer, error) {
+	return q.answer(q.r, http.StatusOK, q.record, q.shown), nil
 }
 
 // fieldsAllowed refuses a GET of fields that are newer than the version of the request.

@@ -36,20 +36,17 @@ func volumes(connectors, targets *rest.Controller) *rest.Controller {
 }
 
 // showVolumes answers GET /v1/volume and /v1/nodes/NODE/volume.
-func showVolumes(r *rest.Request) (rest.Answer, error) {
-	if err := r.CheckArgs(r.QueryArgs()); err != nil {
-		return rest.Answer{}, err
-	}
+var showVolumes = checks{noArguments}.Then(connectorResource.request, func(q *request) (rest.Answer, error) {
 	path := "volume"
-	if len(r.Params) > 0 { // Ironic does not look for the node
-		path = "nodes/" + r.Param(0) + "/volume"
+	if len(q.r.Params) > 0 { // Ironic does not look for the node
+		path = "nodes/" + q.r.Param(0) + "/volume"
 	}
 	return rest.Object(func(w *wire.Writer) {
-		w.Key("links").Links(r.Base(), path+"/")
-		w.Key("connectors").Links(r.Base(), path+"/connectors")
-		w.Key("targets").Links(r.Base(), path+"/targets")
+		w.Key("links").Links(q.r.Base(), path+"/")
+		w.Key("connectors").Links(q.r.Base(), path+"/connectors")
+		w.Key("targets").Links(q.r.Base(), path+"/targets")
 	}), nil
-}
+})
 
 var connectorResource = complete(resource{
 	of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
