@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"time"
 
-	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
@@ -262,7 +261,7 @@ func (e *engine) consultAgent(waiting *Node) {
 
 // consultReserved is consultAgent for a node that this process has reserved.
 func (e *engine) consultReserved(s *session, t *Task) {
-	change, failure := boundedcall.Do(s.ctx, stepGrace, t.askAgent)
+	outcome, failure := boundedcall.Do(s.ctx, stepGrace, t.askAgent)
 	if failure != nil && s.ctx.Err() != nil {
 		return // the next process drops the reservation
 	}
@@ -277,7 +276,7 @@ func (e *engine) consultReserved(s *session, t *Task) {
 		if failure != nil {
 			err = e.rules.fail(n, workFailure{text: failure.Error(), ramdisk: ramdisk}, at)
 		} else {
-			err = change(n, at)
+			err = e.rules.answered(n, outcome, at)
 		}
 		if err == nil && (!n.hasWork() || !s.owns(n)) {
 			n.drop()
@@ -296,60 +295,17 @@ func (e *engine) consultReserved(s *session, t *Task) {
 	}
 }
 
-// askAgent asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
-// error fails the node's work.
-//
-// Source: the functions _heartbeat_*_wait and process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) askAgent(ctx context.Context) (change func(*Node, time.Time) error, failure error) {
-	n := t.Node()
-	kind, rules := kindOf(n.ProvisionState), t.engine.rules
-	w := kind.agent.word
-	ctx, err := t.engine.fenced(ctx, n)
+// askAgent asks the agent of the task's node, which waits, how the node's work goes on. An error fails the work.
+func (t *Task) askAgent(ctx context.Context) (agentwork.Outcome, error) {
+	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
-		return nil, err
+		return agentwork.Unchanged, err
 	}
-	switch {
-	case kind.agent.answer != nil:
-		return kind.agent.answer(t, ctx)
-	case !kind.bootsInStep() && kind.of(n).Current == nil:
-		return rules.resume, nil // the work begins by asking for the agent's steps
-	case kind.bootsInStep() && !n.Agent.hasSteps(w):
-		switch err := t.refreshAgentSteps(ctx); {
-		case errors.Is(err, agent.ErrBusy):
-			return unchanged, nil
-		case err != nil:
-			//lint:ignore ST1005 the text is Ironic's, in agent_base.py
-			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
-		}
+	if answer := kindOf(t.Node().ProvisionState).agent.answer; answer != nil {
+		return answer(ctx, agentTask{t})
 	}
-	var commands []agent.Command // that the agent has received since its start
-	client, err := t.engine.agent(t.Node())
-	if err == nil {
-		commands, err = client.Commands(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind.texts.progress, err)
-	}
-	commands = upToStep(w, commands)
-	verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands)
-	t.engine.config.Log.Debug("the agent was asked", "node", n.UUID, "commands", len(commands), "verdict", verdict)
-	switch verdict {
-	case agent.Fail:
-		return nil, errors.New(reason)
-	case agent.Wait:
-		return unchanged, nil
-	case agent.Repeat:
-		return rules.repeat, nil
-	case agent.Mismatch:
-		return t.mismatch(ctx, kind)
-	case agent.Done:
-		return t.stepDone(ctx, kind, w, commands[len(commands)-1])
-	default: // Booted
-		return rules.resume, nil
-	}
+	return agentwork.Answer(ctx, agentTask{t})
 }
-
-func unchanged(*Node, time.Time) error { return nil }
 
 // Resume is the call-back that a node waits for. With a nil failure the waiting step is
 // done and the work continues with the next step; an inspection that waits is then complete.

@@ -101,18 +101,20 @@ func (t *Task) booter(ctx context.Context) (AgentBooter, error) {
 	return booter, err
 }
 
-// rebootAgent boots the agent again after a step that requires it. The node waits for the next heartbeat.
-//
-// Source: _post_step_reboot in ironic/drivers/modules/agent_base.py.
-func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
-	if err := t.Update(ctx, func(n *Node) error { kind.ensureSteps(n).Rebooted = true; return nil }); err != nil {
-		return err
-	}
+// withBooter calls a method of the node's hardware type that does the task's work with the agent.
+func (t *Task) withBooter(ctx context.Context, do func(AgentBooter, context.Context, *Task) error) error {
 	booter, err := t.booter(ctx)
 	if err != nil {
 		return err
 	}
-	return t.engine.types.call(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
+	return do(booter, ctx, t)
+}
+
+// callBooter is withBooter outside of a step. what says what the call is for.
+func (t *Task) callBooter(ctx context.Context, what string, do func(AgentBooter, context.Context, *Task) error) error {
+	return t.withBooter(ctx, func(booter AgentBooter, ctx context.Context, t *Task) error {
+		return t.engine.types.call(ctx, t.Node(), what, func(ctx context.Context) error { return do(booter, ctx, t) })
+	})
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance

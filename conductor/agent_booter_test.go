@@ -26,7 +26,7 @@ func (h answering) WritesImage(*Node) bool            { return h.writes() }
 func TestAStepOfTheAgentFailsIfTheHardwareTypeDoesNotSayWhatTheAgentDoes(t *testing.T) {
 	type steps = map[string]func(context.Context, *Task) error
 	all := steps{
-		"after a reboot": func(ctx context.Context, t *Task) error { return t.rebootAgent(ctx, kindOf(states.Deploying)) },
+		"after a reboot": func(ctx context.Context, t *Task) error { return agentTask{t}.Reboot(ctx) },
 	}
 	for _, step := range agentDeploySteps(&Fake{}, &Node{}) {
 		if slices.Contains([]string{"deploy", "prepare_instance_boot", "tear_down_agent"}, step.Step) {

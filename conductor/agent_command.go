@@ -4,12 +4,17 @@ package conductor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -68,4 +73,74 @@ var agentsFields = []string{
 	"properties", "protected", "protected_reason", "provision_state", "provision_updated_at", "raid_config", "reservation",
 	"resource_class", "retired", "retired_reason", "secure_boot", "shard", "target_power_state", "target_provision_state",
 	"target_raid_config", "traits", "updated_at", "uuid",
+}
+
+// agentTask is a task as its agent's work uses it. It implements [agentwork.Task].
+type agentTask struct{ *Task }
+
+func (t agentTask) Node() agentwork.Node {
+	n := t.Task.Node()
+	kind := kindOf(n.ProvisionState)
+	steps := kind.of(n)
+	hash, _ := n.InstanceInfo["hashed_rescue_password"].(string)
+	node := agentwork.Node{
+		UUID: n.UUID, Heard: n.Agent.URL != "" && n.agentHeard(now(), t.engine.config.FastTrackTimeout),
+		HasSteps: n.Agent.hasSteps(kind.agent.word), Work: kind.agent.word, Noun: kind.texts.noun, Progress: kind.texts.progress,
+		BootsInStep: kind.bootsInStep(), Automated: kind.automated(n), AbortAfter: steps.AbortAfter,
+		Instance: n.InstanceUUID, RescuePasswordHash: hash,
+	}
+	if s := steps.Current; s != nil {
+		node.Step = &agentwork.Step{RebootRequested: s.RebootRequested, Current: agent.Current{
+			Name: agent.StepName{Interface: s.Interface, Step: s.Step}, InBand: s.InBand, Sent: steps.Sent, Rebooted: steps.Rebooted,
+		}}
+	}
+	return node
+}
+
+func (t agentTask) Agent() (agentwork.Agent, error) { return t.engine.agent(t.Task.Node()) }
+func (t agentTask) Log() *slog.Logger               { return t.engine.config.Log }
+
+func (t agentTask) Machine(ctx context.Context) (agent.Machine, error) {
+	return t.engine.machine(ctx, t.Task.Node())
+}
+
+func (t agentTask) NoteSteps(ctx context.Context, found agent.Steps) error {
+	return t.Update(ctx, func(n *Node) error {
+		if n.Agent.Steps == nil {
+			n.Agent.Steps = map[agent.Work]AgentSteps{}
+		}
+		n.Agent.Steps[kindOf(n.ProvisionState).agent.word] = AgentSteps{Steps: found.Steps, Refreshed: now()}
+		n.Agent.Managers = found.Versions
+		return nil
+	})
+}
+
+func (t agentTask) NoteResult(ctx context.Context, result json.RawMessage) error {
+	n := t.Task.Node()
+	step := n.Step()
+	if step.Step == "write_image" {
+		t.engine.config.logImage(n)
+	}
+	change, err := raidStepDone(kindOf(n.ProvisionState).agent.word, step.String(), result, time.Now())
+	if change == nil || err != nil {
+		return err
+	}
+	return t.Update(ctx, change)
+}
+
+func (t agentTask) Reboot(ctx context.Context) error {
+	err := t.Update(ctx, func(n *Node) error { kindOf(n.ProvisionState).ensureSteps(n).Rebooted = true; return nil })
+	if err != nil {
+		return err
+	}
+	return t.callBooter(ctx, toBoot, AgentBooter.BootAgent)
+}
+
+func (t agentTask) CleanUpAgent(ctx context.Context) error {
+	return t.callBooter(ctx, toCleanUp, AgentBooter.CleanUpAgent)
+}
+
+func (t agentTask) ReadPower(ctx context.Context) (states.Power, error) {
+	now := t.engine.readPower(ctx, t.hardware, t.Task.Node())
+	return now.Power, now.Err
 }

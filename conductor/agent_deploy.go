@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/agentdeploy"
@@ -14,7 +13,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/configdrive"
 	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 	"github.com/ironstate/ironstate/internal/oslobool"
-	"github.com/ironstate/ironstate/states"
 )
 
 // agentDeploySteps returns the steps of a deployment by an agent.
@@ -23,14 +21,14 @@ func agentDeploySteps(booter AgentBooter, n *Node) []Step {
 	for _, s := range agentdeploy.Steps(booter.WritesImage(n)) {
 		steps = append(steps, Step{
 			Interface: "deploy", Step: s.Name, Priority: s.Priority, Abortable: true, InBand: s.InBand,
-			Run: func(ctx context.Context, t *Task) error { return s.Run(ctx, deployTask{t}) },
+			Run: func(ctx context.Context, t *Task) error { return s.Run(ctx, deployTask{agentTask{t}}) },
 		})
 	}
 	return steps
 }
 
 // deployTask is a task as the steps of a deployment use it. It implements [agentdeploy.Task].
-type deployTask struct{ *Task }
+type deployTask struct{ agentTask }
 
 func (t deployTask) Node() agentdeploy.Node {
 	n := t.Task.Node()
@@ -43,7 +41,6 @@ func (t deployTask) Node() agentdeploy.Node {
 }
 
 func (t deployTask) Agent() (agentdeploy.Agent, error) { return t.engine.agent(t.Task.Node()) }
-func (t deployTask) Log() *slog.Logger                 { return t.engine.config.Log }
 
 func (t deployTask) WritesImage(ctx context.Context) (bool, error) {
 	booter, err := t.booter(ctx)
@@ -69,38 +66,34 @@ func (t deployTask) PrepareInstance(ctx context.Context) error {
 	return t.withBooter(ctx, AgentBooter.PrepareInstance)
 }
 
-func (t deployTask) withBooter(ctx context.Context, do func(AgentBooter, context.Context, *Task) error) error {
-	booter, err := t.booter(ctx)
-	if err != nil {
-		return err
-	}
-	return do(booter, ctx, t.Task)
-}
-
-func (t deployTask) ReadPower(ctx context.Context) (states.Power, error) {
-	now := t.engine.readPower(ctx, t.hardware, t.Task.Node())
-	return now.Power, now.Err
-}
-
 func (t deployTask) NoteRoot(ctx context.Context, root string) error {
 	return t.Update(ctx, func(n *Node) error { n.Deployment.Root = root; return nil })
 }
 
-// SendImage sends the agent's step write_image with the image of the node's instance.
-func (t deployTask) SendImage(ctx context.Context) error {
-	drive, err := t.configDrive(ctx)
+// ConfigDrive returns the configuration drive of the node's instance as the agent takes it: an image, gzipped and in
+// base64, or its URL; nil for none. It builds the image of a drive that the client has described by an object.
+//
+// Source: get_configdrive_image in ironic/conductor/utils.py.
+func (t deployTask) ConfigDrive(ctx context.Context) (any, error) {
+	n := t.Task.Node()
+	object, ok := n.InstanceInfo["configdrive"].(map[string]any)
+	if !ok {
+		return n.InstanceInfo["configdrive"], nil
+	}
+	builder, ok := t.hardware.(ConfigDriveBuilder)
+	if !ok {
+		return nil, refuse(Unsupported, "Driver %s cannot build the configuration drive of node %s from an object. "+
+			"It can write an image, gzipped and in base64, or its URL.", n.Driver, n.UUID)
+	}
+	files, err := configdrive.Files(n.UUID, n.Name, object)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	image, err := agentimage.Info(t.Task.Node().image())
+	image, err := builder.BuildConfigDrive(ctx, files)
 	if err != nil {
-		return refuse(Invalid, "%w", err)
+		return nil, err
 	}
-	args := map[string]any{"image_info": image, "configdrive": nil}
-	if drive != nil && drive != "" {
-		image["configdrive"], args["configdrive"] = drive, drive
-	}
-	return t.sendStep(ctx, args)
+	return configdrive.Pack(image), nil
 }
 
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
@@ -196,32 +189,6 @@ func (t *Task) prepareImage(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// configDrive returns the configuration drive of the node's instance as the agent takes it: an image, gzipped and in
-// base64, or its URL; nil for none. It builds the image of a drive that the client has described by an object.
-//
-// Source: get_configdrive_image in ironic/conductor/utils.py.
-func (t *Task) configDrive(ctx context.Context) (any, error) {
-	n := t.Node()
-	object, ok := n.InstanceInfo["configdrive"].(map[string]any)
-	if !ok {
-		return n.InstanceInfo["configdrive"], nil
-	}
-	builder, ok := t.hardware.(ConfigDriveBuilder)
-	if !ok {
-		return nil, refuse(Unsupported, "Driver %s cannot build the configuration drive of node %s from an object. "+
-			"It can write an image, gzipped and in base64, or its URL.", n.Driver, n.UUID)
-	}
-	files, err := configdrive.Files(n.UUID, n.Name, object)
-	if err != nil {
-		return nil, err
-	}
-	image, err := builder.BuildConfigDrive(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	return configdrive.Pack(image), nil
 }
 
 // agentBootMode returns the boot mode that is sent to the agent, UEFI by default.

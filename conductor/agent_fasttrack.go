@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -42,30 +41,6 @@ func agentStays(from, to states.State) bool {
 // of life.
 func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 	return at.Sub(n.Agent.LastHeartbeat).Abs() <= timeout
-}
-
-// fastTrack reports whether the agent that runs on the task's machine does the work that begins, and reads its steps:
-// fast track is on, the agent's last heartbeat is recent, the machine is on, and the agent is idle. Otherwise the
-// record forgets the agent, and the machine has to boot one.
-//
-// Source: is_fast_track in ironic/conductor/utils.py.
-func (r *stepsRun) fastTrack(ctx context.Context) (bool, error) {
-	n := r.task.Node()
-	on, err := r.task.engine.config.fastTracks(n)
-	if !on {
-		return false, err
-	}
-	if n.Agent.URL == "" || !n.agentHeard(now(), r.task.engine.config.FastTrackTimeout) {
-		return false, r.task.ForgetAgent(ctx)
-	}
-	if power := r.task.engine.readPower(ctx, r.task.hardware, n); power.Err != nil || power.Power != states.PowerOn {
-		return false, r.task.ForgetAgent(ctx)
-	}
-	if err := r.task.refreshAgentSteps(ctx); err != nil {
-		r.task.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
-		return false, r.task.ForgetAgent(ctx)
-	}
-	return true, nil
 }
 
 // KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast

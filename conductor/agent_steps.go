@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -20,35 +19,6 @@ var eraseParameters = map[string]any{
 	"agent_erase_devices_iterations": 1, "agent_erase_devices_zeroize": true, "agent_continue_if_secure_erase_failed": false,
 	"agent_continue_if_ata_erase_failed": false, "agent_enable_nvme_secure_erase": true, "agent_enable_ata_secure_erase": true,
 	"disk_erasure_concurrency": 4, "agent_erase_skip_read_only": false,
-}
-
-// refreshAgentSteps asks the node's agent for its steps and stores them in the node's record. The error matches
-// [agent.ErrBusy] while the agent executes a command.
-//
-// Source: refresh_steps in ironic/drivers/modules/agent_base.py.
-func (t *Task) refreshAgentSteps(ctx context.Context) error {
-	n := t.Node()
-	w := kindOf(n.ProvisionState).agent.word
-	client, err := t.engine.agent(n)
-	if err != nil {
-		return err
-	}
-	machine, err := t.engine.machine(ctx, n)
-	if err != nil {
-		return err
-	}
-	found, err := client.Steps(ctx, w, machine)
-	if err != nil {
-		return err
-	}
-	return t.Update(ctx, func(n *Node) error {
-		if n.Agent.Steps == nil {
-			n.Agent.Steps = map[agent.Work]AgentSteps{}
-		}
-		n.Agent.Steps[w] = AgentSteps{Steps: found.Steps, Refreshed: now()}
-		n.Agent.Managers = found.Versions
-		return nil
-	})
 }
 
 // inBand returns the steps that the node's agent has for work, as the record has them: none before the agent was asked.
@@ -123,13 +93,4 @@ func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Tim
 		n.RAIDConfig, n.Properties = config.Record(at), config.Properties(n.Properties)
 		return nil
 	}, nil
-}
-
-// noteRAID stores the node's new RAID configuration after the agent has done a step that changes it.
-func (t *Task) noteRAID(ctx context.Context, w agent.Work, step *Step, command agent.Command) error {
-	change, err := raidStepDone(w, step.String(), command.Result, time.Now())
-	if change == nil || err != nil {
-		return err
-	}
-	return t.Update(ctx, change)
 }

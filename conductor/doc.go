@@ -157,7 +157,7 @@ package conductor
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
-//	agent                                                  the agent's heartbeats, and what follows
+//	agent                                                  the agent's heartbeats; internal/agentwork has what follows
 //	agent_trust                                            which agent is the node's: its lookup, token and certificate
 //	agent_boot, agent_fasttrack                            the agent's boot and end, and an agent that stays
 //	agent_command, agent_steps                             what the agent is told of a node, and its steps;

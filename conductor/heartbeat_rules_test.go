@@ -3,12 +3,11 @@
 package conductor
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -84,25 +83,30 @@ func TestTheAnswersOfTheHardwareTypeDecideAboutAHeartbeat(t *testing.T) {
 	require.Len(t, decided, 3, decided)
 }
 
-func TestTheQuestionsForItsStepsSayNothingOfTheStepThatAnAgentWasSent(t *testing.T) {
-	list := func(names ...string) (commands []agent.Command) {
-		for _, name := range names {
-			command := agent.Command{Name: strings.TrimSuffix(name, " runs"), Status: agent.Succeeded}
-			if command.Name != name {
-				command.Status = agent.Running
-			}
-			commands = append(commands, command)
-		}
-		return commands
-	}
-	for _, test := range []struct{ commands, want []agent.Command }{
-		{nil, nil},
-		{list("get_deploy_steps", "get_deploy_steps"), nil}, // it has just started
-		{list("get_deploy_steps", "execute_deploy_step"), list("get_deploy_steps", "execute_deploy_step")},
-		{list("execute_deploy_step", "get_deploy_steps", "get_deploy_steps"), list("execute_deploy_step")},
-		{list("execute_deploy_step", "get_deploy_steps runs"), list("execute_deploy_step", "get_deploy_steps runs")}, // it is busy
-		{list("execute_clean_step", "get_clean_steps", "get_deploy_steps"), list("execute_clean_step", "get_clean_steps")},
+// TestTheOutcomeOfAnAgentsAnswerContinuesTheWork has each outcome for a cleaning that waits in its second step.
+func TestTheOutcomeOfAnAgentsAnswerContinuesTheWork(t *testing.T) {
+	b := &rulebook{config: &Config{Table: states.Latest().Table(), MaxTransitions: 10}}
+	second := &Step{Interface: "deploy", Step: "erase_devices", InBand: true}
+	planned := []Step{{Interface: "bios", Step: "apply"}, *second}
+	for outcome, want := range map[agentwork.Outcome]struct {
+		state states.State
+		steps Steps
+		hash  string
+	}{
+		agentwork.Unchanged: {states.CleanWait, Steps{Planned: planned, Begun: 2, Current: second, Sent: true}, "h"},
+		agentwork.Resume:    {states.Cleaning, Steps{Planned: planned, Begun: 2, Current: second, Sent: true}, "h"},
+		agentwork.Repeat:    {states.Cleaning, Steps{Planned: planned, Begun: 1, Current: second}, "h"},
+		agentwork.Restart:   {states.Cleaning, Steps{Prepared: true}, "h"},
+		agentwork.Rescued:   {states.Cleaning, Steps{Planned: planned, Begun: 2, Current: second, Sent: true}, ""},
 	} {
-		require.Equal(t, test.want, upToStep(agent.Deploy, test.commands))
+		n := &Node{
+			ProvisionState: states.CleanWait, TargetProvisionState: states.Available, InstanceInfo: map[string]any{"hashed_rescue_password": "h"},
+			CleanSteps: &Steps{Planned: planned, Begun: 2, Current: second, Sent: true},
+		}
+		require.NoError(t, b.answered(n, outcome, now()))
+		hash, _ := n.InstanceInfo["hashed_rescue_password"].(string)
+		require.Equal(t, want.state, n.ProvisionState, outcome)
+		require.Equal(t, want.steps, *n.CleanSteps, outcome)
+		require.Equal(t, want.hash, hash, outcome)
 	}
 }

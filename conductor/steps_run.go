@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
@@ -97,23 +98,21 @@ func (r *stepsRun) Do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.SkipAgent:
 		t.record.updateLater(func(n *Node) { kind.ensureSteps(n).disableRamdisk() })
 	case sequence.FindAgent:
-		r.ready, err = r.fastTrack(ctx)
+		if r.ready, err = t.engine.config.fastTracks(t.Node()); r.ready {
+			r.ready, err = agentwork.FastTrack(ctx, agentTask{t})
+		}
 	case sequence.PrepareImage:
 		err = explain(ctx, "Failed to prepare to deploy", t.engine.types.call(ctx, t.Node(), "to prepare the image", t.prepareImage))
 	case sequence.KeepAgent:
 		t.record.updateLater(kind.notePrepared)
 	case sequence.BootAgent:
-		var booter AgentBooter
-		if booter, err = t.booter(ctx); err == nil {
-			err = t.engine.types.call(ctx, t.Node(), toBoot, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
-		}
-		if err == nil {
+		if err = t.callBooter(ctx, toBoot, AgentBooter.BootAgent); err == nil {
 			t.record.updateLater(kind.notePrepared)
 			return ErrWait
 		}
 		err = explain(ctx, "prepare the node for its steps", err)
 	case sequence.LearnSteps:
-		err = t.refreshAgentSteps(ctx)
+		err = agentwork.ReadSteps(ctx, agentTask{t})
 		if errors.Is(err, agent.ErrBusy) {
 			return ErrWait
 		}
@@ -345,12 +344,12 @@ func (s Steps) continuesAt(current Step, plan []Step) (next int) {
 //
 // Source: execute_step in ironic/drivers/modules/agent_base.py.
 func runInBand(ctx context.Context, t *Task) error {
-	return t.sendStep(ctx, t.Step().Args)
+	return agentTask{t}.Send(ctx, t.Step().Args)
 }
 
-// sendStep is runInBand with other arguments than the step has.
-func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
-	n, step := t.Node(), t.Step()
+// Send is runInBand with other arguments than the step has.
+func (t agentTask) Send(ctx context.Context, args map[string]any) error {
+	n, step := t.Task.Node(), t.Step()
 	kind := kindOf(n.ProvisionState)
 	w := kind.agent.word
 	client, err := t.engine.agent(n)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -213,10 +214,21 @@ func (b *rulebook) resume(n *Node, at time.Time) error {
 	return nil
 }
 
-// repeat lets the work of a waiting node continue with its current step, once more.
-func (b *rulebook) repeat(n *Node, at time.Time) error {
-	steps := kindOf(n.ProvisionState).ensureSteps(n)
-	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
+// answered continues the work of a node that waits as its agent's answer says.
+func (b *rulebook) answered(n *Node, outcome agentwork.Outcome, at time.Time) error {
+	kind := kindOf(n.ProvisionState)
+	switch outcome {
+	case agentwork.Unchanged:
+		return nil
+	case agentwork.Repeat:
+		steps := kind.ensureSteps(n)
+		steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
+	case agentwork.Restart:
+		steps := kind.ensureSteps(n)
+		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
+	case agentwork.Rescued:
+		n.forgetRescue()
+	}
 	return b.resume(n, at)
 }
 

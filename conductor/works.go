@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentwork"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -87,9 +88,9 @@ type workAgent struct {
 	// says that texts then show the steps as the check for that has completed them.
 	optionalSince      states.Series
 	textsShowCompleted bool
-	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
-	// agent executes steps, or none is waited for.
-	answer func(*Task, context.Context) (change func(*Node, time.Time) error, failure error)
+	// answer answers the heartbeat for which the work waits; nil if the agent executes steps, so that [agentwork.Answer]
+	// does, or if no heartbeat is waited for.
+	answer func(context.Context, agentwork.Task) (agentwork.Outcome, error)
 	// reused says that with fast track the work may use an agent that already runs. stays says that the agent then keeps
 	// running after the work has succeeded.
 	//
@@ -227,7 +228,7 @@ func init() {
 				prepare: hashRescuePassword, remember: rememberPassword, drop: (*Node).forgetRescue,
 				dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
 			},
-			agent: workAgent{answer: (*Task).finishRescue},
+			agent: workAgent{answer: agentwork.FinishRescue},
 			abort: workAbort{entry: func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." }},
 			end:   workEnd{failed: (*Node).forgetRescue, after: afterRescue},
 			texts: workTexts{

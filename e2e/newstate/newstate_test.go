@@ -45,7 +45,7 @@ var wait = []insertion{
 		"\tcase states.WorkAdopt:\n\t\treturn \"By request, the adoption was aborted\"\n"},
 	{"conductor/works.go", "eventType: \"adoption\"", "timedOut: \"Timeout reached while adopting the node\", "},
 	{"conductor/works.go", "end:      workEnd{done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power",
-		"agent: workAgent{answer: (*Task).finishRescue},\n"},
+		"agent: workAgent{answer: agentwork.FinishRescue},\n"},
 }
 
 // park adds a stable state, in which the record of a node may be deleted.

@@ -27,9 +27,12 @@ type Task interface {
 	Agent() (Agent, error)
 	// WritesImage reports whether the agent writes the image of the node's instance.
 	WritesImage(context.Context) (bool, error)
-	// SendImage sends the step write_image to the agent, with the image. Like BootAgent it returns the error of a step
-	// that waits for the agent's next heartbeat.
-	SendImage(context.Context) error
+	// ConfigDrive returns the configuration drive of the instance as the agent takes it: an image, gzipped and in base64,
+	// or its URL; nil or empty for none.
+	ConfigDrive(context.Context) (any, error)
+	// Send sends the current step to the agent with these arguments. Like BootAgent it returns the error of a step that
+	// waits for the agent's next heartbeat.
+	Send(ctx context.Context, args map[string]any) error
 	BootAgent(context.Context) error
 	CleanUpAgent(context.Context) error    // removes the media and files from which the agent was booted
 	PrepareInstance(context.Context) error // makes the machine boot its disk from now on
@@ -90,7 +93,22 @@ func bootAgent(ctx context.Context, t Task) error {
 	return t.BootAgent(ctx)
 }
 
-func sendImage(ctx context.Context, t Task) error { return t.SendImage(ctx) }
+// sendImage sends the step write_image with the image of the node's instance.
+func sendImage(ctx context.Context, t Task) error {
+	drive, err := t.ConfigDrive(ctx)
+	if err != nil {
+		return err
+	}
+	image, err := agentimage.Info(t.Node().Image)
+	if err != nil {
+		return err
+	}
+	args := map[string]any{"image_info": image, "configdrive": nil}
+	if drive != nil && drive != "" {
+		image["configdrive"], args["configdrive"] = drive, drive
+	}
+	return t.Send(ctx, args)
+}
 
 // prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its
 // disk.

@@ -5,6 +5,7 @@ package agentdeploy_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/agentdeploy"
 	"github.com/ironstate/ironstate/conductor/internal/agentimage"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -23,6 +25,7 @@ import (
 type task struct {
 	node   agentdeploy.Node
 	writes bool
+	drive  any    // the configuration drive
 	root   string // the partition that the agent reports
 	reads  []reading
 	fails  string
@@ -65,8 +68,14 @@ func (t *task) WritesImage(context.Context) (bool, error) {
 	}
 	return t.writes, nil
 }
-func (t *task) BootAgent(context.Context) error       { return errors.Join(t.call("boot"), errWait) }
-func (t *task) SendImage(context.Context) error       { return errors.Join(t.call("image"), errWait) }
+func (t *task) BootAgent(context.Context) error { return errors.Join(t.call("boot"), errWait) }
+func (t *task) ConfigDrive(context.Context) (any, error) {
+	return t.drive, t.call("drive")
+}
+func (t *task) Send(_ context.Context, args map[string]any) error {
+	image := args["image_info"].(map[string]any)
+	return errors.Join(t.call(fmt.Sprint("image ", image["id"], " with ", args["configdrive"], " and ", image["configdrive"])), errWait)
+}
 func (t *task) CleanUpAgent(context.Context) error    { return t.call("clean up") }
 func (t *task) PrepareInstance(context.Context) error { return t.call("boot the disk") }
 func (t *task) ReadPower(context.Context) (states.Power, error) {
@@ -103,6 +112,7 @@ func (t *task) run(test *testing.T, name string) (err error) {
 func TestStepsOfADeployment(t *testing.T) {
 	on, off := reading{power: states.PowerOn}, reading{power: states.PowerOff}
 	whole := true
+	image := node(agentimage.Node{WholeDisk: &whole, InstanceInfo: map[string]any{"image_source": "http://h/x"}})
 	type calls = []string
 	for name, test := range map[string]struct {
 		step  string
@@ -110,10 +120,22 @@ func TestStepsOfADeployment(t *testing.T) {
 		calls calls
 		err   error
 	}{
-		"boots":           {"deploy", task{}, calls{"boot"}, errWait},
-		"fast track":      {"deploy", task{node: agentdeploy.Node{Ready: true, Booted: true}}, nil, nil},
-		"sends the image": {"write_image", task{}, calls{"image"}, errWait},
-		"networks":        {"switch_to_tenant_network", task{}, nil, nil},
+		"boots":      {"deploy", task{}, calls{"boot"}, errWait},
+		"fast track": {"deploy", task{node: agentdeploy.Node{Ready: true, Booted: true}}, nil, nil},
+
+		"an image without a configuration drive": {"write_image", task{node: image}, calls{"drive", "image x with <nil> and <nil>"}, errWait},
+		"an image with an empty one": {
+			"write_image", task{node: image, drive: ""}, calls{"drive", "image x with <nil> and <nil>"}, errWait,
+		},
+		"an image with a configuration drive": {
+			"write_image", task{node: image, drive: "URL"}, calls{"drive", "image x with URL and URL"}, errWait,
+		},
+		"a configuration drive that is not built": {"write_image", task{node: image, fails: "drive"}, calls{"drive"}, errFailed},
+		"a partition image without the size of its partition": {
+			"write_image", task{node: node(agentimage.Node{})}, calls{"drive"}, admission.Invalid,
+		},
+
+		"networks": {"switch_to_tenant_network", task{}, nil, nil},
 
 		"a whole disk that boots by BIOS": {
 			"prepare_instance_boot", task{node: node(agentimage.Node{WholeDisk: &whole, BootMode: "bios"}), writes: true},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/machine/admission"
 )
 
 // Node has what the record of a node says of the image of its instance.
@@ -92,8 +93,12 @@ func Check(n Node, configured string) (local bool, err error) {
 	return file || from == "local", nil
 }
 
-// invalid returns an error with a text of Ironic.
-func invalid(format string, args ...any) error { return fmt.Errorf(format, args...) }
+// invalidError is an error with a text of Ironic. It matches [admission.Invalid].
+type invalidError struct{ error }
+
+func (invalidError) Is(target error) bool { return target == admission.Invalid }
+
+func invalid(format string, args ...any) error { return invalidError{fmt.Errorf(format, args...)} }
 
 // downloadSource returns who downloads the image: the first that is set of the values in instance_info, in driver_info
 // and of the configuration.
