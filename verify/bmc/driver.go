@@ -157,16 +157,17 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
 
+	next := &openConnection{config: c}
 	if d.sessions.resume(ctx, kept, c) {
 		if ended, err := d.sessions.use(ctx, kept, of, f); !ended {
 			return err
 		}
+		next.forbidden = kept.forbidden
 	}
-	conn, err := c.open(ctx, "log in")
-	if err != nil {
+	if next.connection, err = c.open(ctx, "log in"); err != nil {
 		return err
 	}
-	_, err = d.sessions.use(ctx, &openConnection{connection: conn, config: c}, of, f)
+	_, err = d.sessions.use(ctx, next, of, f)
 	return err
 }
 

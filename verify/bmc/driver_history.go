@@ -4,6 +4,7 @@ package bmc
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,10 +15,9 @@ import (
 type history struct {
 	used   time.Time // the end of the last call after which the connection was kept
 	failed bool      // the last call has failed with an answer of a BMC that was not busy
-	// forbidden is the operation that the BMC has forbidden right after the log-in, and not permitted since; empty for
-	// none.
-	forbidden   string
-	forbiddenAt time.Time
+	// forbidden has the operations that the BMC has forbidden right after a log-in, and not permitted since, with the
+	// time.
+	forbidden map[string]time.Time
 }
 
 // outcome is how a call over a connection has ended.
@@ -39,18 +39,24 @@ var sessionUnaffected = []verify.Kind{verify.Unreachable, verify.Timeout, verify
 // not answer 401 for one that has ended.
 //
 // What a BMC forbids right after a log-in, the user may not do: the session is kept, and for the time idle the same
-// refusal is no sign that it has ended, so that a caller who asks again and again does not log in each time.
+// refusal is no sign that it, or the next session of the user, has ended, so that a caller who asks again and again
+// does not log in each time.
 func (h history) after(o outcome, idle time.Duration) (next history, keep, ended bool) {
 	fresh, kind := h.used.IsZero(), verify.KindOf(o.err)
 	next = h
 	switch {
 	case fresh && kind == verify.Forbidden:
-		next.forbidden, next.forbiddenAt = o.op, o.at
-	case o.err == nil && h.forbidden == o.op:
-		next.forbidden = ""
+		next.forbidden = maps.Clone(h.forbidden)
+		if next.forbidden == nil {
+			next.forbidden = make(map[string]time.Time)
+		}
+		next.forbidden[o.op] = o.at
+	case o.err == nil && !h.forbidden[o.op].IsZero():
+		next.forbidden = maps.Clone(h.forbidden)
+		delete(next.forbidden, o.op)
 	}
 	lasting := kind == verify.Forbidden && !o.unauthorized && !verify.LoginRefused(o.err) &&
-		next.forbidden == o.op && o.at.Sub(next.forbiddenAt) <= idle
+		!next.forbidden[o.op].IsZero() && o.at.Sub(next.forbidden[o.op]) <= idle
 	refused := errors.Is(o.err, verify.Credentials) && !lasting
 	next.failed = o.err != nil && !lasting &&
 		!slices.ContainsFunc(sessionUnaffected, func(k verify.Kind) bool { return errors.Is(o.err, k) })
