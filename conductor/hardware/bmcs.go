@@ -72,25 +72,17 @@ func (b *bmcs) configOf(n *conductor.Node) (bmc.Config, error) {
 	return c, nil
 }
 
-// configured calls makes with the configuration of a node's BMC.
-func configured[T any](b *bmcs, n *conductor.Node, makes func(bmc.Config) (T, error)) (made T, err error) {
-	c, err := b.configOf(n)
-	if err != nil {
-		return made, err
-	}
-	if made, err = makes(c); err != nil {
-		err = &conductor.Error{Reason: conductor.Invalid, Err: err,
-			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
-	}
-	return made, err
-}
-
 // do calls f with the driver and the configuration of a node's BMC. Two calls for one node may have different records
 // of it.
 func (b *bmcs) do(n *conductor.Node, f func(*bmc.Driver) error) error {
-	d, err := configured(b, n, b.driver.With)
+	c, err := b.configOf(n)
 	if err != nil {
 		return err
+	}
+	d, err := b.driver.With(c)
+	if err != nil {
+		return &conductor.Error{Reason: conductor.Invalid, Err: err,
+			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
 	}
 	return f(d)
 }

@@ -126,10 +126,9 @@ func (t *Type) Validate(n *conductor.Node) map[string]error {
 	return result
 }
 
-// Verify implements [conductor.Hardware]. By Redfish and by IPMI it logs in and reads the power state. With
-// Config.CheckManagement it also checks the management interface on the BMC, as the enroll
-// specification demands; Ironic's code does not, and neither does the default. It costs one
-// log-in.
+// Verify implements [conductor.Hardware]. By Redfish and by IPMI it reads the power state, over the session that is
+// kept for the node's driver_info, or a new one. With Config.CheckManagement it also checks the management interface on
+// the BMC, as the enroll specification demands; Ironic's code does not, and neither does the default.
 func (t *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
 	node, err := t.node(n)
 	if err != nil {

@@ -107,9 +107,9 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 	var data struct {
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}
-	if t.Series() >= devicesSince && !refusedAtLogin(incomplete) {
+	if t.Series() >= devicesSince && !bmc.RefusedAtLogin(incomplete) {
 		stored.PCIDevices, unread = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).PCIDevices)
-		if !refusedAtLogin(unread) && (len(stored.PCIDevices) > 0 || !verify.LoginRefused(unread)) {
+		if !bmc.RefusedAtLogin(unread) && (len(stored.PCIDevices) > 0 || !verify.LoginRefused(unread)) {
 			data.LLDP, err = ask(ctx, b.bmcs, t.Node(), (*bmc.Driver).Neighbors)
 			unread = errors.Join(unread, err)
 		}

@@ -76,7 +76,7 @@ func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.N
 		return nil
 	}
 	err := b.do(n, func(d *bmc.Driver) error { return d.SetBootDevice(ctx, n.UUID, device, false) })
-	if refusedAtLogin(err) {
+	if bmc.RefusedAtLogin(err) {
 		return err
 	}
 	if err != nil {

@@ -15,11 +15,7 @@ type bmcPower struct{ *bmcs }
 
 // Verify implements [Verifier].
 func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	v, err := configured(b.bmcs, n, bmc.New)
-	if err != nil {
-		return states.NoPower, err
-	}
-	return v.Verify(ctx)
+	return ask(ctx, b.bmcs, n, (*bmc.Driver).Verify)
 }
 
 // PowerState implements [Power].

@@ -31,11 +31,3 @@ func (w *wait) ends(err error) bool {
 func isAnyOf(err error, kinds ...verify.Kind) bool {
 	return slices.ContainsFunc(kinds, func(kind verify.Kind) bool { return errors.Is(err, kind) })
 }
-
-// refusedAtLogin reports whether the BMC has refused the password at a log-in: the next call would send it again. A BMC
-// may also refuse a session, or a password without a session, at one resource alone, after which the next call is
-// answered.
-func refusedAtLogin(err error) bool {
-	var failed *verify.Error
-	return verify.LoginRefused(err) && errors.As(err, &failed) && failed.Op == "log in"
-}

@@ -3,11 +3,14 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
@@ -60,7 +63,12 @@ func (d *Driver) With(c Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{config: func(context.Context, string) (Config, error) { return c, nil }, sessions: d.sessions}, nil
+	return d.fixed(c), nil
+}
+
+// fixed is With for a complete configuration.
+func (d *Driver) fixed(c Config) *Driver {
+	return &Driver{config: func(context.Context, string) (Config, error) { return c, nil }, sessions: d.sessions}
 }
 
 // Validate checks the configuration of the node's BMC, without contacting the BMC.
@@ -68,6 +76,35 @@ func (d *Driver) Validate(ctx context.Context, id string) error {
 	_, err := d.config(ctx, id)
 	return err
 }
+
+// Verify verifies a node's BMC as the [verify.Verifier] of [New] does, over the session that is kept for the node if
+// there is one. That was opened with the same Config: another password, say, is sent to the BMC.
+func (d *Driver) Verify(ctx context.Context, id string) (power states.Power, err error) {
+	c, err := d.config(ctx, id)
+	if err != nil {
+		return states.NoPower, err
+	}
+	of := call{id: id, op: "power state", login: verifyLogin, steps: true}
+	err = d.fixed(c).do(ctx, of, func(ctx context.Context, conn connection) (err error) {
+		power, err = c.verify(ctx, conn)
+		return err
+	})
+	return power, err
+}
+
+// RefusedAtLogin reports whether an error of a [Driver] says that the BMC has refused the password at a log-in: the
+// next call would send it again. A BMC may also refuse a session, or a password without a session, at one resource
+// alone, after which the next call is answered.
+func RefusedAtLogin(err error) bool {
+	var failed *verify.Error
+	return verify.LoginRefused(err) && errors.As(err, &failed) && (failed.Op == callLogin || failed.Op == verifyLogin)
+}
+
+// The operations of errors at a log-in.
+const (
+	callLogin   = "log in"
+	verifyLogin = "power interface"
+)
 
 // Close logs out of the kept sessions. Calls in flight log out when they end; later
 // calls keep no session. The error is the context's, if it ends before Close is done.
@@ -88,6 +125,9 @@ func (d DriverConfig) lookup(ctx context.Context, id string) (Config, error) {
 // call is a call for a node.
 type call struct {
 	id, op string
+	login  string // the operation of a log-in for the call; callLogin if it is empty
+	// steps: the call consists of steps that have their own time limits and errors.
+	steps bool
 	// long raises the limits of the Config to longTime and longRequests, unless its protocol is "ipmi".
 	long bool
 }
@@ -164,7 +204,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 		}
 		next.forbidden = kept.forbidden
 	}
-	if next.connection, err = c.open(ctx, "log in"); err != nil {
+	if next.connection, err = c.open(ctx, cmp.Or(of.login, callLogin)); err != nil {
 		return err
 	}
 	_, err = d.sessions.use(ctx, next, of, f)
@@ -188,9 +228,11 @@ func (s *sessions) use(
 	if of.long && limit > 0 {
 		limit = max(limit, longTime)
 	}
-	err = step(ctx, conn, limit, of.op, func(ctx context.Context) error {
-		return f(ctx, conn.connection)
-	})
+	if of.steps {
+		err = f(ctx, conn.connection)
+	} else {
+		err = step(ctx, conn, limit, of.op, func(ctx context.Context) error { return f(ctx, conn.connection) })
+	}
 	told := outcome{op: of.op, err: err, unauthorized: conn.refused(), expires: conn.expires(), at: time.Now()}
 	conn.history, keep, ended = conn.history.after(told, s.idle)
 	keep = keep && !conn.temporary()

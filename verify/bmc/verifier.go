@@ -25,15 +25,20 @@ func New(c Config) (verify.Verifier, error) {
 	return &verifier{config: c}, nil
 }
 
-func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
+func (v *verifier) Verify(ctx context.Context) (states.Power, error) {
 	c := v.config
 	ctx, cancel := c.begin(ctx, false)
 	defer cancel()
-	conn, err := c.open(ctx, "power interface")
+	conn, err := c.open(ctx, verifyLogin)
 	if err != nil {
 		return states.NoPower, err
 	}
 	defer closeConnection(ctx, conn, c.Log)
+	return c.verify(ctx, conn)
+}
+
+// verify does the steps of a verification that follow the log-in.
+func (c Config) verify(ctx context.Context, conn connection) (power states.Power, err error) {
 	if c.CheckManagement {
 		if err := step(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
 			return states.NoPower, err
