@@ -3,6 +3,7 @@
 package conductortest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -87,9 +88,7 @@ func New(t testing.TB, config Config) *Server {
 // Start starts an Ironic outside a test, for example in a demonstration. The caller must close
 // it. An unknown series is an error.
 func Start(config Config) (*Server, error) {
-	if config.Series == states.NoSeries {
-		config.Series = states.Latest()
-	}
+	config.Series = cmp.Or(config.Series, states.Latest())
 	table := config.Series.Table()
 	if table == nil {
 		return nil, fmt.Errorf("conductortest: there is no series %v, want one of states.AllSeries", config.Series)
@@ -145,15 +144,10 @@ func (s *Server) Close() {
 // If the state has work, as deploying has, the work starts at once.
 func (s *Server) Add(n conductor.Node) *conductor.Node {
 	s.t.Helper()
-	if n.Driver == "" {
-		n.Driver = "fake-hardware"
-	}
-	if n.ProvisionState == states.NoState {
-		n.ProvisionState = s.Conductor.Table().Series().MaxAPIVersion().InitialState()
-	}
-	if n.TargetProvisionState == states.NoState {
-		n.TargetProvisionState = s.Conductor.Table().Target(n.ProvisionState)
-	}
+	table := s.Conductor.Table()
+	n.Driver = cmp.Or(n.Driver, "fake-hardware")
+	n.ProvisionState = cmp.Or(n.ProvisionState, table.Series().MaxAPIVersion().InitialState())
+	n.TargetProvisionState = cmp.Or(n.TargetProvisionState, table.Target(n.ProvisionState))
 	added, err := s.Conductor.CreateNode(context.Background(), &n)
 	if err != nil {
 		s.t.Fatalf("conductortest: add a node: %v", err)

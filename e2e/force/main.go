@@ -19,6 +19,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -66,9 +67,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if c.duration <= 0 || c.lease < 2*time.Second {
 		return program.Usagef("-for is %v and -lease is %v: want more than 0 and at least 2s", c.duration, c.lease)
 	}
-	if c.seed == 0 {
-		c.seed = rand.Uint64()
-	}
+	c.seed = cmp.Or(c.seed, rand.Uint64())
 	fmt.Fprintf(out, "seed %d\n", c.seed)
 	result, err := execute(ctx, c, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
 	if err != nil {

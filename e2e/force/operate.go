@@ -98,16 +98,15 @@ func (r *run) install(ctx context.Context) {
 // activate sends requests about one machine's node until it is active. A failure of its own requests is a finding.
 func (r *run) activate(ctx context.Context, c *client, m *machine) {
 	begun := false
+	broken := func(format string, args ...any) {
+		r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf(format, args...)})
+	}
 	for {
 		shown, ok := c.read(ctx, m.node)
 		words := requestsOf[shown.State]
 		switch phase := r.table.Phase(shown.State); {
 		case ctx.Err() != nil:
-			r.find(history.Finding{
-				Rule: "machines",
-				Node: m.node,
-				Text: fmt.Sprintf("it is in %q after the last fault, and nothing was stored for %v: %s", shown.State, stuck, shown.LastError),
-			})
+			broken("it is in %q after the last fault, and nothing was stored for %v: %s", shown.State, stuck, shown.LastError)
 			return
 		case !ok || shown.Reservation != nil:
 		case shown.State == states.Active:
@@ -115,11 +114,7 @@ func (r *run) activate(ctx context.Context, c *client, m *machine) {
 		case shown.Maintenance:
 			c.other(ctx, m.node, http.MethodDelete, "/maintenance", "")
 		case begun && phase == states.PhaseFailed:
-			r.find(history.Finding{
-				Rule: "machines",
-				Node: m.node,
-				Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError),
-			})
+			broken("it is in %q without a fault: %s", shown.State, shown.LastError)
 			return
 		case len(words) > 0 && phase != states.PhaseWaiting:
 			begun = true

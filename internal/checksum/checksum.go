@@ -39,10 +39,7 @@ var algorithmOf = map[int]string{2 * md5.Size: "md5", 2 * sha256.Size: "sha256",
 // New returns the hash of an algorithm: md5, sha256 or sha512. An empty algorithm stands for the one whose digests have
 // as many digits as this one. New returns nil for any other.
 func New(algorithm, digest string) hash.Hash {
-	if algorithm == "" {
-		algorithm = algorithmOf[len(digest)]
-	}
-	if make, ok := algorithms[algorithm]; ok {
+	if make, ok := algorithms[cmp.Or(algorithm, algorithmOf[len(digest)])]; ok {
 		return make()
 	}
 	return nil

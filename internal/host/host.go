@@ -4,8 +4,6 @@
 package host
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"runtime"
 	"strings"
@@ -18,8 +16,8 @@ func CPU() string {
 	if err != nil {
 		return runtime.GOARCH
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+	for _, line := range strings.Split(string(info), "\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
 	}

@@ -5,6 +5,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -127,17 +128,6 @@ func (f *fleet) share() (err error) {
 	return err
 }
 
-// noAPI is the API of agents that are never started without one in their boot image.
-const noAPI = "http://no-api.invalid"
-
-// agentAPI returns the API of agents whose boot image has none.
-func (s *shared) agentAPI() string {
-	if s.api == "" {
-		return noAPI
-	}
-	return s.api
-}
-
 // serve begins to serve the page.
 func (f *fleet) serve(listener net.Listener) {
 	f.server = &http.Server{Handler: f.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
@@ -172,10 +162,6 @@ func (f *fleet) greet(out io.Writer) {
 	if f.folder.temporary {
 		fmt.Fprint(out, " (removed at the end; -folder keeps it)")
 	}
-	endpoint := f.api
-	if endpoint == "" {
-		endpoint = "..."
-	}
 	fmt.Fprintf(out, `
 
 What to type next, in another terminal, with OS_CLOUD or these for an Ironic without users:
@@ -189,7 +175,7 @@ for metal3:
     kubectl apply -f %s
 
 and in Go or Python, read %s.
-`, endpoint, f.folder.file(nodesFile), first.name, f.folder.file(hostsFile), f.folder.file(machinesFile))
+`, cmp.Or(f.api, "..."), f.folder.file(nodesFile), first.name, f.folder.file(hostsFile), f.folder.file(machinesFile))
 	if netip.MustParseAddr(f.host).IsLoopback() {
 		fmt.Fprint(out, "\nironstate as the Ironic needs -agent-network 127.0.0.0/8 -image-host 127.0.0.1 for agents and images on this host.\n")
 	}

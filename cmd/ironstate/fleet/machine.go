@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -42,6 +43,9 @@ type shared struct {
 	roots     *x509.CertPool // nil for the operating system's
 }
 
+// noAPI is the API of agents that are never started without one in their boot image.
+const noAPI = "http://no-api.invalid"
+
 // newMachine starts a machine, which is off. number is 1 for the first.
 func newMachine(s *shared, number int) (m *machine, err error) {
 	profile := s.profiles[(number-1)%len(s.profiles)]
@@ -58,13 +62,10 @@ func newMachine(s *shared, number int) (m *machine, err error) {
 	if s.basePort != 0 {
 		port = s.basePort + number
 	}
-	id := profile.SystemID
-	if id == "" {
-		id = "1"
-	}
+	id := cmp.Or(profile.SystemID, "1")
 	m.system = "/redfish/v1/Systems/" + id
 	m.host, err = agenttest.New(agenttest.Config{
-		API: s.agentAPI(), Inspection: s.api != "", Roots: s.roots, MACs: []string{m.mac}, Host: s.host, BMCAddress: s.host,
+		API: cmp.Or(s.api, noAPI), Inspection: s.api != "", Roots: s.roots, MACs: []string{m.mac}, Host: s.host, BMCAddress: s.host,
 		Disk: s.folder.file(disksFolder + "/" + m.name + ".raw"), DiskSize: s.diskSize,
 		Boots: m.boot, PowerOff: func() { _ = m.bmc.SetPower(id, "Off") },
 		Heartbeat: s.heartbeat, KeepCommands: 1, Faults: ofAgent,

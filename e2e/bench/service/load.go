@@ -3,10 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A rate is the number of runs of a workload per second.
@@ -48,19 +51,15 @@ func load(ctx context.Context, s *seeded, w workload, workers int, long time.Dur
 
 // each calls f for the numbers from 0 to n-1, with concurrent workers, until a call fails.
 func each(ctx context.Context, n, workers int, f func(ctx context.Context, number int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group sync.WaitGroup
-	var next atomic.Int64
-	for range min(workers, n) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i := 0; i < n && within.Err() == nil; i++ {
+		group.Go(func() error {
+			if within.Err() != nil {
+				return nil
 			}
+			return f(within, i)
 		})
 	}
-	group.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(group.Wait(), context.Cause(ctx))
 }
