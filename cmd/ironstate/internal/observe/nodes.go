@@ -4,6 +4,7 @@ package observe
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -44,46 +45,37 @@ const (
 	counter = prometheus.CounterValue
 )
 
-// singles are the metrics with one value.
-var singles = []struct {
-	*prometheus.Desc
-	kind  prometheus.ValueType
-	value func(f *figures) float64
-}{
-	{desc("nodes_in_maintenance", "Nodes of the whole fleet in maintenance."), gauge, func(f *figures) float64 { return f.maintenance }},
-	{desc("nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor."),
-		gauge, func(f *figures) float64 { return f.reserved }},
-	{desc("nodes_owned", "Nodes that this conductor owns."), gauge, func(f *figures) float64 { return f.owned }},
-	{desc("nodes_without_conductor", "Nodes without a live conductor that has their hardware type and group."),
-		gauge, func(f *figures) float64 { return f.ownerless }},
-	{desc("members", "Live conductors, as seen by this one; 0 while it is not a member."),
-		gauge, func(f *figures) float64 { return float64(f.members) }},
-	{desc("joins_total", "Times that this conductor has become a member."),
-		counter, func(f *figures) float64 { return float64(f.stats.Joins) }},
-	{desc("join_failures_total", "Times that this conductor could not become a member."),
-		counter, func(f *figures) float64 { return float64(f.stats.JoinsFailed) }},
-	{desc("memberships_lost_total", "Times that this conductor has lost its membership and abandoned its work."),
-		counter, func(f *figures) float64 { return float64(f.stats.MembershipsLost) }},
-	{desc("reservations_dropped_total", "Reservations of dead conductors that this conductor has dropped."),
-		counter, func(f *figures) float64 { return float64(f.stats.ReservationsDropped) }},
-	{desc("locked_retries_total", "Retries of requests for reserved nodes."),
-		counter, func(f *figures) float64 { return float64(f.stats.LockedRetries) }},
-	{desc("report_retries_total", "Retries of writes that report the end of work."),
-		counter, func(f *figures) float64 { return float64(f.stats.ReportRetries) }},
-	{desc("workers_busy", "Workers that are working on a node."), gauge, func(f *figures) float64 { return float64(f.stats.BusyWorkers) }},
-	{desc("workers", "Size of this conductor's worker pool."), gauge, func(f *figures) float64 { return float64(f.stats.Workers) }},
-	{desc("power_sync_rounds_total", "Rounds of this conductor's power sync."),
-		counter, func(f *figures) float64 { return float64(f.power.Rounds) }},
-	{desc("power_sync_recovery_rounds_total", "Rounds over the nodes in maintenance for a power failure."),
-		counter, func(f *figures) float64 { return float64(f.power.Recoveries) }},
-	{desc("power_sync_overruns_total", "Rounds of both kinds that took longer than their interval."),
-		counter, func(f *figures) float64 { return float64(f.power.Overruns) }},
-	{desc("power_sync_calls_abandoned_total", "Calls of the hardware that did not return in time."),
-		counter, func(f *figures) float64 { return float64(f.power.Abandoned) }},
-	{desc("power_sync_last_round_duration_seconds", "Duration of the last round; 0 before the first."),
-		gauge, func(f *figures) float64 { return f.power.LastRound.Seconds() }},
-	{desc("power_sync_nodes_failing", "Nodes of this conductor that the last round failed to handle."),
-		gauge, func(f *figures) float64 { return float64(f.power.Failing) }},
+// single is a metric without labels. By Prometheus' convention a counter's name ends in _total.
+type single struct {
+	name, help string
+	value      float64
+}
+
+// singles returns the metrics without labels.
+func (f *figures) singles() []single {
+	return []single{
+		{"nodes_in_maintenance", "Nodes of the whole fleet in maintenance.", f.maintenance},
+		{"nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor.", f.reserved},
+		{"nodes_owned", "Nodes that this conductor owns.", f.owned},
+		{"nodes_without_conductor", "Nodes without a live conductor that has their hardware type and group.", f.ownerless},
+		{"members", "Live conductors, as seen by this one; 0 while it is not a member.", float64(f.members)},
+		{"joins_total", "Times that this conductor has become a member.", float64(f.stats.Joins)},
+		{"join_failures_total", "Times that this conductor could not become a member.", float64(f.stats.JoinsFailed)},
+		{"memberships_lost_total", "Times that this conductor has lost its membership and abandoned its work.",
+			float64(f.stats.MembershipsLost)},
+		{"reservations_dropped_total", "Reservations of dead conductors that this conductor has dropped.",
+			float64(f.stats.ReservationsDropped)},
+		{"locked_retries_total", "Retries of requests for reserved nodes.", float64(f.stats.LockedRetries)},
+		{"report_retries_total", "Retries of writes that report the end of work.", float64(f.stats.ReportRetries)},
+		{"workers_busy", "Workers that are working on a node.", float64(f.stats.BusyWorkers)},
+		{"workers", "Size of this conductor's worker pool.", float64(f.stats.Workers)},
+		{"power_sync_rounds_total", "Rounds of this conductor's power sync.", float64(f.power.Rounds)},
+		{"power_sync_recovery_rounds_total", "Rounds over the nodes in maintenance for a power failure.", float64(f.power.Recoveries)},
+		{"power_sync_overruns_total", "Rounds of both kinds that took longer than their interval.", float64(f.power.Overruns)},
+		{"power_sync_calls_abandoned_total", "Calls of the hardware that did not return in time.", float64(f.power.Abandoned)},
+		{"power_sync_last_round_duration_seconds", "Duration of the last round; 0 before the first.", f.power.LastRound.Seconds()},
+		{"power_sync_nodes_failing", "Nodes of this conductor that the last round failed to handle.", float64(f.power.Failing)},
+	}
 }
 
 // Describe implements [prometheus.Collector]. It does not wait for the nodes.
@@ -91,8 +83,8 @@ func (nodesCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{nodesDesc, ageDesc, overdueDesc, syncedDesc} {
 		to <- d
 	}
-	for _, m := range singles {
-		to <- m.Desc
+	for _, m := range new(figures).singles() {
+		to <- desc(m.name, m.help)
 	}
 }
 
@@ -123,8 +115,12 @@ func (f nodesCollector) Collect(to chan<- prometheus.Metric) {
 	for outcome, n := range now.power.Nodes {
 		one(syncedDesc, counter, float64(n), string(outcome))
 	}
-	for _, m := range singles {
-		one(m.Desc, m.kind, m.value(now))
+	for _, m := range now.singles() {
+		kind := gauge
+		if strings.HasSuffix(m.name, "_total") {
+			kind = counter
+		}
+		one(desc(m.name, m.help), kind, m.value)
 	}
 }
 
