@@ -201,9 +201,7 @@ func (v *values) highlight(d *graph.Diagram) error {
 	if err != nil {
 		return err
 	}
-	if d.Current == states.NoState {
-		d.Current = path[len(path)-1]
-	}
+	d.Current = cmp.Or(d.Current, path[len(path)-1])
 	d.Path, err = graph.Through(d.Table, path...)
 	return err
 }
