@@ -75,10 +75,10 @@ func (r *run) check() figures {
 		h.Machines[v.node] = history.Machine{Deserted: true}
 	}
 	for _, p := range r.cluster.conductors {
-		h.Operations = append(h.Operations, try.Get(operations(r.cluster.dir, p.name, end))...)
+		h.Operations = append(h.Operations, operations(r.cluster.dir, p.name, end)...)
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
 	}
-	passwords := try.Get(passwordsIn(r.cluster.dir))
+	passwords := passwordsIn(r.cluster.dir)
 	f := r.figures()
 	f.cleanings, f.deployments = h.Installations()
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest

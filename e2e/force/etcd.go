@@ -56,7 +56,7 @@ func (c etcdServers) start(ctx context.Context) {
 			l := newLink()
 			links, proxy.links[peerHost(other)] = append(links, l), l
 		}
-		url := try.Get(proxy.serve(c.network))
+		url := proxy.serve(c.network)
 		config := etcdserver.Config{
 			Name: name, Dir: filepath.Join(c.dir, name), Cluster: strings.Join(members, ","), Peer: "http://" + peerHost(name) + ":2380",
 			LogLevel: "warn",
@@ -95,7 +95,7 @@ func (c etcdServers) dial() storeLog { return dialEtcd(c.endpoints(c.newLinks())
 // endpoints returns URLs that lead to the servers through the links, one link per server.
 func (c etcdServers) endpoints(links []*link) (urls []string) {
 	for i, s := range c.servers {
-		urls = append(urls, "http://"+try.Get(c.network.forward(links[i], s.clients)))
+		urls = append(urls, "http://"+c.network.forward(links[i], s.clients))
 	}
 	return urls
 }

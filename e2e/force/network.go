@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // mode is how a link treats connections and their bytes.
@@ -109,11 +111,8 @@ func newNetwork(ctx context.Context) (*network, func()) {
 
 // forward starts a proxy that connects to a process through the link, and returns the
 // proxy's address.
-func (n *network) forward(l *link, to *address) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
+func (n *network) forward(l *link, to *address) string {
+	listener := try.Get(net.Listen("tcp", "127.0.0.1:0"))
 	stop := context.AfterFunc(n.ctx, func() { _ = listener.Close() })
 	n.group.Go(func() {
 		defer stop()
@@ -125,7 +124,7 @@ func (n *network) forward(l *link, to *address) (string, error) {
 			n.group.Go(func() { n.splice(l, conn, to.get()) })
 		}
 	})
-	return listener.Addr().String(), nil
+	return listener.Addr().String()
 }
 
 // splice copies the bytes of one connection in both directions.
@@ -178,11 +177,8 @@ type peers struct {
 }
 
 // serve listens, and returns the proxy's URL.
-func (p *peers) serve(n *network) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
+func (p *peers) serve(n *network) string {
+	listener := try.Get(net.Listen("tcp", "127.0.0.1:0"))
 	server := &http.Server{
 		Handler: &httputil.ReverseProxy{
 			Rewrite: func(*httputil.ProxyRequest) {}, Transport: p, FlushInterval: -1,
@@ -194,7 +190,7 @@ func (p *peers) serve(n *network) (string, error) {
 	}
 	context.AfterFunc(n.ctx, func() { _ = server.Close(); p.base.CloseIdleConnections() })
 	n.group.Go(func() { _ = server.Serve(listener) }) // ends by Close
-	return "http://" + listener.Addr().String(), nil
+	return "http://" + listener.Addr().String()
 }
 
 // RoundTrip implements [http.RoundTripper].

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // record is the record of a log that tells of an operation on fake-hardware; see fake.go of cmd/ironstate.
@@ -35,20 +36,11 @@ type operation struct {
 
 // operations returns the operations in the logs of a conductor. An operation without an
 // end in the logs gets the end of the run.
-func operations(dir, conductor string, end time.Time) ([]history.Operation, error) {
-	files, err := filepath.Glob(filepath.Join(dir, conductor+".*.log"))
-	if err != nil {
-		return nil, err
+func operations(dir, conductor string, end time.Time) (all []history.Operation) {
+	for _, file := range try.Get(filepath.Glob(filepath.Join(dir, conductor+".*.log"))) {
+		all = append(all, try.Get(readOperations(file, conductor, end))...)
 	}
-	var all []history.Operation
-	for _, file := range files {
-		found, err := readOperations(file, conductor, end)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+	return all
 }
 
 // readOperations returns the operations in a log of a conductor.
@@ -99,20 +91,13 @@ func readOperations(file, conductor string, end time.Time) (found []history.Oper
 }
 
 // passwordsIn finds the logs of processes in a folder that have the password of the victims.
-func passwordsIn(dir string) (found []history.Finding, err error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
+func passwordsIn(dir string) (found []history.Finding) {
+	for _, file := range try.Get(filepath.Glob(filepath.Join(dir, "*.log"))) {
+		text := try.Get(os.ReadFile(file))
 		if i := bytes.Index(text, []byte(hiddenPassword)); i >= 0 {
 			line := 1 + bytes.Count(text[:i], []byte("\n"))
 			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("line %d of %s has a password", line, filepath.Base(file))})
 		}
 	}
-	return found, nil
+	return found
 }
