@@ -274,14 +274,16 @@ func (a AgentInfo) refuses(from netip.Addr) bool {
 // maxInterfaces bounds the network interfaces of a machine: the addresses of a lookup, and the ports of an inspection.
 const maxInterfaces = 128
 
-// byAddress returns the UUID of the node that has ports with the addresses.
+// byAddress returns the UUID of the node that has ports with the addresses. An agent with interfaces of VLANs sends an
+// address once for each of them.
 func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, error) {
-	if len(addresses) > maxInterfaces {
+	distinct := slices.Compact(slices.Sorted(slices.Values(addresses)))
+	if len(distinct) > maxInterfaces {
 		return "", refuse(Invalid, "A machine has at most %d network interfaces, and these are the addresses of %d.",
-			maxInterfaces, len(addresses))
+			maxInterfaces, len(distinct))
 	}
 	found := ""
-	for _, address := range addresses {
+	for _, address := range distinct {
 		for _, key := range addressKeys(address) {
 			r, err := f.store.Get(ctx, KindPort, key)
 			if errors.Is(err, NotFound) {
