@@ -159,7 +159,7 @@ func driverQueryDecodes(q *request) error {
 	return q.args.Err
 }
 
-// driverQueryFits refuses a query for fields and for detail, and arguments that are newer than the version, except fields.
+// driverQueryFits refuses a query for both fields and detail, and other arguments that are newer than the version.
 func driverQueryFits(q *request) error {
 	switch {
 	case len(q.fields) > 0 && q.isDetailed():

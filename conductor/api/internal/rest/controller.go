@@ -36,7 +36,7 @@ func (c Checks[Q]) Fault(q Q) error {
 	return nil
 }
 
-// Then returns the handler of a request: begin returns what the checks get for it, and serve answers one that passes them.
+// Then returns the handler of a request: begin returns what the checks get for it, and serve answers one that passes.
 func (c Checks[Q]) Then(begin func(*Request) Q, serve func(Q) (Answer, error)) Serve {
 	return func(r *Request) (Answer, error) {
 		q := begin(r)
