@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show
-// the members of the cluster and their hardware types, and have no records of their own. As in package nodes, the checks
-// of a request are in a list, and then the handler shows what they have found.
+// the members of the cluster and their hardware types, and have no records of their own. As in package nodes, the
+// checks of a request are in a list, and then the handler shows what they have found.
 package drivers
 
 import (
@@ -109,7 +109,8 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 // unchosen is a node that has chosen no hardware interfaces, so that it has the default of each kind.
 var unchosen = &conductor.Node{}
 
-// driverFieldsExist refuses fields that a driver does not have, unless there is no driver to show. Interfaces need detail.
+// driverFieldsExist refuses fields that a driver does not have, unless there is no driver to show. The fields of
+// interfaces need detail.
 func driverFieldsExist(q *request) error {
 	if len(q.hosts) == 0 {
 		return nil
