@@ -181,7 +181,7 @@ var errNoConductor = errors.New("no conductor")
 // noConductor refuses a request for a node that no conductor can serve.
 func noConductor(n *Node, series states.Series, reason Reason) *Error {
 	hint := ""
-	if series >= states.Epoxy {
+	if series >= states.Caracal { // 4a9a7949c of Ironic, which 24.1.0 has
 		hint = " Ensure the driver is valid and enabled."
 	}
 	refused := refuse(reason, "No valid host was found. Reason: No conductor service registered which supports driver %s "+

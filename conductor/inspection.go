@@ -220,7 +220,7 @@ func defaultHooks(id string, inventory, data map[string]any) (ports []*Port, err
 	return ports, err
 }
 
-// InspectionHooks returns the names that [Config.InspectionHooks] may have in a series, in order; none before 2023.2.
+// InspectionHooks returns the names that [Config.InspectionHooks] may have in a series, in order; none before 2024.1.
 func InspectionHooks(series states.Series) []string { return inspectionhooks.Names(series) }
 
 // optionalHooks runs the configured hooks on the data of an inspection, and adds their results to the data.

@@ -334,3 +334,18 @@ func TestOfALongReasonForMaintenanceTheStartIsStored(t *testing.T) {
 		}
 	})
 }
+
+// Source: commit 4a9a7949c of Ironic, which is in 24.1.0.
+func TestARefusedHardwareTypeIsExplainedSince2024_1(t *testing.T) {
+	for series, want := range map[states.Series]string{
+		states.Bobcat:  `driver absent for conductor group "".`,
+		states.Caracal: `driver absent for conductor group "". Ensure the driver is valid and enabled.`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
+			_, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "absent", ProvisionState: states.Enroll})
+			require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports "+want)
+			require.ErrorIs(t, err, conductor.Invalid)
+		})
+	}
+}

@@ -35,15 +35,16 @@ type Changes struct {
 	Problems []string
 }
 
-// hooks are the hooks by Ironic's names, and the first series that has them.
+// hooks are the hooks by Ironic's names, and the first series that has them: Ironic 23.0.0 (2023.2) has the default
+// ones alone, and 23.1.0 the others.
 var hooks = map[string]struct {
 	since states.Series
 	run   func(Input, *Changes)
 }{
-	"accelerators":          {states.Bobcat, accelerators},
+	"accelerators":          {states.Caracal, accelerators},
 	"cpus":                  {states.Gazpacho, cpus},
-	"local-link-connection": {states.Bobcat, localLinks},
-	"parse-lldp":            {states.Bobcat, parsedLLDP},
+	"local-link-connection": {states.Caracal, localLinks},
+	"parse-lldp":            {states.Caracal, parsedLLDP},
 }
 
 // Names returns the sorted names of the hooks of a series.
@@ -91,8 +92,8 @@ var known = map[[2]string]struct {
 	since      states.Series
 	kind, info string
 }{
-	{"10de", "1eb8"}: {states.Bobcat, "GPU", "NVIDIA Corporation Tesla T4"},
-	{"10de", "1df6"}: {states.Bobcat, "GPU", "NVIDIA Corporation GV100GL"},
+	{"10de", "1eb8"}: {states.Caracal, "GPU", "NVIDIA Corporation Tesla T4"},
+	{"10de", "1df6"}: {states.Caracal, "GPU", "NVIDIA Corporation GV100GL"},
 	{"10de", "2236"}: {states.Flamingo, "GPU", "NVIDIA Corporation A10"},
 	{"10de", "2235"}: {states.Flamingo, "GPU", "NVIDIA Corporation A40"},
 	{"10de", "26b9"}: {states.Flamingo, "GPU", "NVIDIA Corporation L40S"},

@@ -41,8 +41,8 @@ func equal(t *testing.T, want string, got any, about string) {
 }
 
 func TestEachSeriesHasItsHooks(t *testing.T) {
-	require.Empty(t, inspectionhooks.Names(states.Antelope))
-	require.Equal(t, []string{"accelerators", "local-link-connection", "parse-lldp"}, inspectionhooks.Names(states.Bobcat))
+	require.Empty(t, inspectionhooks.Names(states.Bobcat))
+	require.Equal(t, []string{"accelerators", "local-link-connection", "parse-lldp"}, inspectionhooks.Names(states.Caracal))
 	require.Equal(t, []string{"accelerators", "local-link-connection", "parse-lldp"}, inspectionhooks.Names(states.Flamingo))
 	require.Equal(t, []string{"accelerators", "cpus", "local-link-connection", "parse-lldp"}, inspectionhooks.Names(states.Gazpacho))
 }
