@@ -30,6 +30,7 @@ import (
 	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -152,20 +153,20 @@ func (l *lab) install(m entry) error {
 		ends   states.State
 	}{{"manage", states.Manageable}, {"provide", states.Available}, {"active", states.Active}} {
 		if step.target == "active" {
-			err := l.accepted(func() (lockstep.Answer, error) { return client.Patch(ctx, version, name, "/instance_info", l.info) })
+			err := l.accepted(func() lockstep.Answer { return client.Patch(ctx, version, name, "/instance_info", l.info) })
 			if err != nil {
 				return err
 			}
 		}
-		err := l.accepted(func() (lockstep.Answer, error) {
+		err := l.accepted(func() lockstep.Answer {
 			return client.Provision(ctx, version, name, map[string]any{"target": step.target})
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.target, err)
 		}
 		for ; ; time.Sleep(time.Second) {
-			n, _, err := client.Show(ctx, version, name)
-			if err != nil {
+			var n lockstep.Node
+			if err := try.Catch(func() { n, _ = client.Show(ctx, version, name) }); err != nil {
 				return err
 			}
 			if n.State == step.ends {
@@ -189,9 +190,10 @@ func (l *lab) install(m entry) error {
 }
 
 // accepted sends a request until the node is not locked.
-func (l *lab) accepted(send func() (lockstep.Answer, error)) error {
+func (l *lab) accepted(send func() lockstep.Answer) error {
 	for ; ; time.Sleep(200 * time.Millisecond) {
-		answer, err := send()
+		var answer lockstep.Answer
+		err := try.Catch(func() { answer = send() })
 		switch {
 		case err != nil:
 			return err

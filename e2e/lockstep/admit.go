@@ -53,14 +53,14 @@ func (a *admitting) newNode(ctx context.Context) {
 	}
 	body := maps.Clone(admissionTable.Objects[list])
 	body["node_uuid"] = a.uuid
-	try.Get(a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body)).want(http.StatusCreated, "create %s", list)
+	a.ironic.Client.send(ctx, a.ironic.newest(), http.MethodPost, list, body).want(http.StatusCreated, "create %s", list)
 }
 
 // deleteNode deletes Ironic's node, if it has one, with its object: an instance has one node, and an address one port.
 func (a *admitting) deleteNode(ctx context.Context) {
 	if a.uuid != "" {
 		a.ironic.database.write(a.uuid, situation{at: a.ironic.inState(states.Enroll)}.columns())
-		try.Get(a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid)).want(http.StatusNoContent, "delete a node")
+		a.ironic.Client.Delete(ctx, a.ironic.newest(), a.uuid).want(http.StatusNoContent, "delete a node")
 	}
 }
 
@@ -83,7 +83,7 @@ func (a *admitting) try(ctx context.Context, s situation, q request) {
 		if q.Body != nil {
 			content = json.RawMessage(strings.ReplaceAll(string(body), "NUMBER", fmt.Sprintf("%02x:%02x", a.number>>8, a.number&255)))
 		}
-		answer := try.Get(client.send(ctx, a.ironic.newest(), a.of.Method, path, content))
+		answer := client.send(ctx, a.ironic.newest(), a.of.Method, path, content)
 		return answered(answer, uuid), answer.Status
 	}
 	want, status := send(a.ironic.Client, a.uuid)

@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Client is a client of the compared part of Ironic's API. It is safe for concurrent
-// use.
+// Client is a client of the compared part of Ironic's API. Its methods end by package try if they get no answer. It is
+// safe for concurrent use.
 type Client struct {
 	endpoint string
 	http     *http.Client
@@ -56,27 +56,27 @@ type Node struct {
 }
 
 // Create creates a node.
-func (c *Client) Create(ctx context.Context, v states.APIVersion, node map[string]any) (Node, Answer, error) {
+func (c *Client) Create(ctx context.Context, v states.APIVersion, node map[string]any) (Node, Answer) {
 	return c.node(ctx, v, http.MethodPost, "", node)
 }
 
 // Show gets a node.
-func (c *Client) Show(ctx context.Context, v states.APIVersion, uuid string) (Node, Answer, error) {
+func (c *Client) Show(ctx context.Context, v states.APIVersion, uuid string) (Node, Answer) {
 	return c.node(ctx, v, http.MethodGet, "/"+uuid, nil)
 }
 
 // node makes a request whose answer is a node.
-func (c *Client) node(ctx context.Context, v states.APIVersion, method, path string, body any) (Node, Answer, error) {
+func (c *Client) node(ctx context.Context, v states.APIVersion, method, path string, body any) (Node, Answer) {
 	var node Node
-	answer, err := c.do(ctx, v, method, path, body)
-	if err == nil && answer.Fault == "" {
-		err = json.Unmarshal(answer.Body, &node)
+	answer := c.do(ctx, v, method, path, body)
+	if answer.Fault == "" {
+		try.OKf(json.Unmarshal(answer.Body, &node), "lockstep: a node")
 	}
-	return node, answer, err
+	return node, answer
 }
 
 // List lists the nodes in a provision state, or all nodes if provisionState is empty.
-func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState string) (Answer, error) {
+func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState string) Answer {
 	path := ""
 	if provisionState != "" {
 		path = "?provision_state=" + url.QueryEscape(provisionState)
@@ -85,18 +85,18 @@ func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState s
 }
 
 // Provision requests a provision state; body is at least {"target": ...}.
-func (c *Client) Provision(ctx context.Context, v states.APIVersion, uuid string, body map[string]any) (Answer, error) {
+func (c *Client) Provision(ctx context.Context, v states.APIVersion, uuid string, body map[string]any) Answer {
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/provision", body)
 }
 
 // Power requests a power state.
-func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, target states.Power) (Answer, error) {
+func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, target states.Power) Answer {
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/power", map[string]any{"target": target})
 }
 
 // Maintain puts a node into maintenance without a fault, as an operator does, or ends its
 // maintenance.
-func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid string, on bool) (Answer, error) {
+func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid string, on bool) Answer {
 	if !on {
 		return c.do(ctx, v, http.MethodDelete, "/"+uuid+"/maintenance", nil)
 	}
@@ -104,54 +104,44 @@ func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid string,
 }
 
 // Patch sets one field of the node's record.
-func (c *Client) Patch(ctx context.Context, v states.APIVersion, uuid, path string, value any) (Answer, error) {
+func (c *Client) Patch(ctx context.Context, v states.APIVersion, uuid, path string, value any) Answer {
 	return c.do(ctx, v, http.MethodPatch, "/"+uuid, []map[string]any{{"op": "add", "path": path, "value": value}})
 }
 
 // Delete deletes the node's record.
-func (c *Client) Delete(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {
+func (c *Client) Delete(ctx context.Context, v states.APIVersion, uuid string) Answer {
 	return c.do(ctx, v, http.MethodDelete, "/"+uuid, nil)
 }
 
 // Call resumes the waiting work of a node with the driver of this package.
-func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {
+func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) Answer {
 	return c.do(ctx, v, http.MethodPost, "/"+uuid+"/vendor_passthru?method=call", map[string]any{})
 }
 
 // do makes a request under /v1/nodes.
-func (c *Client) do(ctx context.Context, v states.APIVersion, method, path string, body any) (Answer, error) {
+func (c *Client) do(ctx context.Context, v states.APIVersion, method, path string, body any) Answer {
 	return c.send(ctx, v, method, "nodes"+path, body)
 }
 
 // send makes a request under /v1.
-func (c *Client) send(ctx context.Context, v states.APIVersion, method, path string, body any) (Answer, error) {
+func (c *Client) send(ctx context.Context, v states.APIVersion, method, path string, body any) Answer {
 	var content io.Reader
 	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return Answer{}, fmt.Errorf("lockstep: encode a request: %w", err)
-		}
-		content = bytes.NewReader(encoded)
+		content = bytes.NewReader(try.Get(json.Marshal(body)))
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.endpoint+"/v1/"+path, content)
-	if err != nil {
-		return Answer{}, fmt.Errorf("lockstep: make a request: %w", err)
-	}
+	request := try.Get(http.NewRequestWithContext(ctx, method, c.endpoint+"/v1/"+path, content))
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-OpenStack-Ironic-API-Version", v.String())
 	response, err := c.http.Do(request)
-	if err != nil {
-		return Answer{}, fmt.Errorf("lockstep: ask ironic: %w", err)
-	}
+	try.OKf(err, "lockstep: ask ironic")
 	defer response.Body.Close()
-	answer := Answer{Status: response.StatusCode}
-	if answer.Body, err = io.ReadAll(response.Body); err != nil {
-		return Answer{}, fmt.Errorf("lockstep: ironic's answer: %w", err)
-	}
+	text, err := io.ReadAll(response.Body)
+	try.OKf(err, "lockstep: ironic's answer")
+	answer := Answer{Status: response.StatusCode, Body: text}
 	if answer.Status >= http.StatusBadRequest {
 		answer.Fault = faultOf(answer.Body)
 	}
-	return answer, nil
+	return answer
 }
 
 // faultOf returns the text in Ironic's fault, a string of JSON within JSON in one of two

@@ -4,11 +4,10 @@ package lockstep
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -63,29 +62,22 @@ const (
 
 // writeFiles creates the files and folders. The configuration has port 0 until start
 // chooses one.
-func (i *Ironic) writeFiles() error {
+func (i *Ironic) writeFiles() {
 	for _, folder := range []string{driverInfo, "http", "tftp"} {
-		if err := os.Mkdir(i.path(folder), 0o700); err != nil {
-			return fmt.Errorf("lockstep: make folder: %w", err)
-		}
+		try.OKf(os.Mkdir(i.path(folder), 0o700), "lockstep: make folder")
 	}
-	return errors.Join(
-		i.writeConfig("0"),
-		i.write(driverFile, driverProgram),
-		i.write("sitecustomize.py", sitecustomize),
-		i.write(driverInfo+"/METADATA", "Metadata-Version: 2.1\nName: lockstep\nVersion: 1.0\n"),
-		i.write(driverInfo+"/entry_points.txt", driverEntries),
-	)
+	i.writeConfig("0")
+	i.write(driverFile, driverProgram)
+	i.write("sitecustomize.py", sitecustomize)
+	i.write(driverInfo+"/METADATA", "Metadata-Version: 2.1\nName: lockstep\nVersion: 1.0\n")
+	i.write(driverInfo+"/entry_points.txt", driverEntries)
 }
 
-func (i *Ironic) write(name, text string) error {
-	if err := os.WriteFile(i.path(name), []byte(text), 0o600); err != nil {
-		return fmt.Errorf("lockstep: write a file of ironic: %w", err)
-	}
-	return nil
+func (i *Ironic) write(name, text string) {
+	try.OKf(os.WriteFile(i.path(name), []byte(text), 0o600), "lockstep: write a file of ironic")
 }
 
-func (i *Ironic) writeConfig(port string) error {
+func (i *Ironic) writeConfig(port string) {
 	config := baseConfig + fakeConfig
 	if i.options.IPMI {
 		config = baseConfig + ipmiConfig
@@ -95,5 +87,5 @@ func (i *Ironic) writeConfig(port string) error {
 	}
 	config += i.options.Config
 	values := strings.NewReplacer("DIR", i.dir, "PORT", port, "HOST", HostName)
-	return i.write(configFile, values.Replace(config))
+	i.write(configFile, values.Replace(config))
 }

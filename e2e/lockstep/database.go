@@ -4,7 +4,7 @@ package lockstep
 
 import (
 	_ "embed"
-	"errors"
+	"fmt"
 
 	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
@@ -83,10 +83,10 @@ func (i *Ironic) Wipe() error {
 
 // ask asks a question, whose answer may be without a row. The text says what for.
 func (d *database) ask(question any, format string, args ...any) (r row) {
-	err := d.python.ask(question, &r)
-	if err == nil && r.Error != "" {
-		err = errors.New(r.Error)
-	}
-	try.OKf(err, "lockstep: "+format, args...)
+	try.Within("lockstep: "+fmt.Sprintf(format, args...), func() {
+		if d.python.ask(question, &r); r.Error != "" {
+			try.Failf("%s", r.Error)
+		}
+	})
 	return r
 }

@@ -54,7 +54,7 @@ func (l *life) setAutomatedClean(ctx context.Context, on bool) {
 func (l *life) requestAll(ctx context.Context, word string) {
 	v := l.ironic.newest()
 	l.ironic.request(ctx, v, l.uuid, word)
-	try.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
+	l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word))
 	try.OK(l.machine.Request(ctx, word, v))
 }
 
@@ -69,7 +69,7 @@ func (c *Comparison) updates(ctx context.Context, i *Ironic) {
 			set["maintenance"] = maintenance
 			i.database.write(uuid, set)
 			for _, v := range []states.APIVersion{1, 38, 39, i.newest()} {
-				answer := try.Get(i.Client.Patch(ctx, v, uuid, "/extra/note", "text"))
+				answer := i.Client.Patch(ctx, v, uuid, "/extra/note", "text")
 				c.compare(answer.Status == http.StatusOK, i.table().CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
 			}
 		}

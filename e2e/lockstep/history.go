@@ -16,25 +16,20 @@ import (
 )
 
 // History returns the severity and the event type of each entry of a node's history, oldest first.
-func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) ([]string, error) {
-	answer, err := c.do(ctx, v, http.MethodGet, "/"+uuid+"/history?detail=true", nil)
-	if err != nil {
-		return nil, err
-	}
+func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) []string {
+	answer := c.do(ctx, v, http.MethodGet, "/"+uuid+"/history?detail=true", nil)
 	var list struct {
 		History []struct {
 			Severity string
 			Type     string `json:"event_type"`
 		}
 	}
-	if err := json.Unmarshal(answer.Body, &list); err != nil {
-		return nil, fmt.Errorf("lockstep: a node's history: %w", err)
-	}
+	try.OKf(json.Unmarshal(answer.Body, &list), "lockstep: a node's history")
 	entries := []string{}
 	for _, entry := range list.History {
 		entries = append(entries, entry.Severity+" "+entry.Type)
 	}
-	return entries, nil
+	return entries
 }
 
 // historyTimeout bounds the time between the end of work and its entry in the history. Ironic stores
@@ -46,8 +41,8 @@ const historyTimeout = 5 * time.Minute
 func (l *life) compareHistories(ctx context.Context, what string) *Difference {
 	deadline := time.Now().Add(historyTimeout)
 	return await(ctx, 10*time.Millisecond, func() (*Difference, bool) {
-		want := try.Get(l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid))
-		got := try.Get(l.service.Client.History(ctx, l.ironic.newest(), l.uuid))
+		want := l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid)
+		got := l.service.Client.History(ctx, l.ironic.newest(), l.uuid)
 		if slices.Equal(want, got) {
 			return nil, true
 		}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // ErrNotInstalled is matched by the error of [Start] if a required program is missing.
@@ -48,7 +50,7 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 		return nil, fmt.Errorf("lockstep: make folder: %w", err)
 	}
 	i := &Ironic{Installation: installed, options: options, dir: dir}
-	if err := i.create(ctx); err != nil {
+	if err := try.Catch(func() { i.create(ctx) }); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
@@ -70,25 +72,20 @@ func place(root string) string {
 }
 
 // create creates the files and the database and starts the programs.
-func (i *Ironic) create(ctx context.Context) error {
-	if err := i.writeFiles(); err != nil {
-		return err
-	}
+func (i *Ironic) create(ctx context.Context) {
+	i.writeFiles()
 	schema := i.command(ctx, "ironic-dbsync", "--config-file", i.path(configFile), "create_schema")
 	if output, err := schema.CombinedOutput(); err != nil {
-		return fmt.Errorf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
+		try.Failf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
 	}
-	python, err := startPython(i.Installation, databaseProgram, i.path(databaseFile), longestReservation)
-	if err != nil {
-		return err
-	}
-	i.database = &database{python}
+	i.database = &database{startPython(i.Installation, databaseProgram, i.path(databaseFile), longestReservation)}
+	var err error
 	for range startAttempts {
 		if err = i.start(ctx); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
-	return err
+	try.OK(err)
 }
 
 // startAttempts is the number of ports that are tried: another process may take a free
@@ -97,26 +94,19 @@ const startAttempts = 3
 
 // start starts the server on a free port and waits until it answers.
 func (i *Ironic) start(ctx context.Context) error {
-	free, err := freeport.Addresses(1)
-	if err != nil {
-		return fmt.Errorf("lockstep: find a free port: %w", err)
-	}
-	if err := i.writeConfig(strings.TrimPrefix(free[0], "127.0.0.1:")); err != nil {
-		return err
-	}
-	process, err := startProcess(i.command(context.Background(), "sh",
-		append([]string{"-c", keeper, "keeper", i.path(configFile)}, i.server()...)...))
-	if err != nil {
-		return err
-	}
-	client := newClient("http://" + free[0])
-	if err := process.answers(ctx, client); err != nil {
-		process.kill()
-		client.close()
-		return fmt.Errorf("%w: %s", err, i.lastErrors())
-	}
-	i.Client, i.process = client, process
-	return nil
+	return try.Catch(func() {
+		free := try.Get(freeport.Addresses(1))[0]
+		i.writeConfig(strings.TrimPrefix(free, "127.0.0.1:"))
+		process := startProcess(i.command(context.Background(), "sh",
+			append([]string{"-c", keeper, "keeper", i.path(configFile)}, i.server()...)...))
+		client := newClient("http://" + free)
+		if err := process.answers(ctx, client); err != nil {
+			process.kill()
+			client.close()
+			try.Failf("%w: %s", err, i.lastErrors())
+		}
+		i.Client, i.process = client, process
+	})
 }
 
 // Restart kills the server, like a power cut, and starts another one on the same
@@ -190,21 +180,15 @@ type process struct {
 	end chan struct{} // closed when it has ended and been waited for
 }
 
-func startProcess(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, end: make(chan struct{})}
+func startProcess(cmd *exec.Cmd) *process {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("lockstep: input of ironic: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("lockstep: start ironic: %w", err)
-	}
+	p := &process{cmd: cmd, in: try.Get(cmd.StdinPipe()), end: make(chan struct{})}
+	try.OKf(cmd.Start(), "lockstep: start ironic")
 	go func() {
 		_ = cmd.Wait()
 		close(p.end)
 	}()
-	return p, nil
+	return p
 }
 
 // kill kills the process group and waits for its end for a limited time: an orphaned
@@ -224,7 +208,7 @@ func (p *process) kill() {
 // answers waits until the API answers.
 func (p *process) answers(ctx context.Context, client *Client) error {
 	for {
-		if answer, err := client.List(ctx, 1, ""); err == nil && answer.Status == 200 {
+		if try.Catch(func() { client.List(ctx, 1, "").want(http.StatusOK, "list nodes") }) == nil {
 			return nil
 		}
 		select {

@@ -64,7 +64,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if want, got := describe(answer), describeError(refused); want != got {
 		return &Difference{what, want, got}
 	}
-	got := try.Get(l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)))
+	got := l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word))
 	if want, got := describe(answer), describe(got); want != got {
 		return &Difference{what + ", of ironstate's API", want, got}
 	}
@@ -91,8 +91,8 @@ func (l *life) decide(ctx context.Context, word string, v states.APIVersion) err
 func (l *life) maintain(ctx context.Context, on bool) *Difference {
 	what := fmt.Sprintf("maintenance: %v", on)
 	l.setOutcome(ctx, Done)
-	want := describe(try.Get(l.ironic.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
-	got := describe(try.Get(l.service.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on)))
+	want := describe(l.ironic.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on))
+	got := describe(l.service.Client.Maintain(ctx, l.ironic.newest(), l.uuid, on))
 	if want != got {
 		return &Difference{what + ", of ironstate's API", want, got}
 	}
@@ -107,7 +107,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) *Difference {
 	from := l.machine.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
 	l.setOutcome(ctx, outcome)
-	answer := try.Get(l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid))
+	answer := l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid)
 	if answer.Status >= http.StatusBadRequest {
 		try.Failf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
@@ -203,8 +203,7 @@ func (l *life) settle(ctx context.Context, what string) *Difference {
 
 // compare compares the node in Ironic's API with the machine and with ironstate's API.
 func (l *life) compare(ctx context.Context, what string) *Difference {
-	shown, answer, err := l.ironic.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	try.OK(err)
+	shown, answer := l.ironic.Client.Show(ctx, l.ironic.newest(), l.uuid)
 	want, got := describeNode(shown.Node), describeNode(l.machine.Node())
 	if answer.Status != http.StatusOK {
 		want = answer.Fault

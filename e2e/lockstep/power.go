@@ -120,7 +120,7 @@ func (i *Ironic) newIronicPower(ctx context.Context, life powerLife, server *bmc
 	}
 	i.database.write(uuid, set)
 	if life.Maintenance {
-		answer := whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, i.newest(), uuid, true) })
+		answer := whileReserved(ctx, func() Answer { return i.Client.Maintain(ctx, i.newest(), uuid, true) })
 		answer.want(http.StatusAccepted, "maintenance of node %s", uuid)
 	}
 	return &ironicPower{i, uuid, server}
@@ -230,7 +230,7 @@ func (i *Ironic) requestPower(ctx context.Context, uuid string, at machine.Node,
 	set := columnsOf(at)
 	set["power_state"] = power
 	i.database.write(uuid, set)
-	answer := try.Get(i.Client.Power(ctx, i.newest(), uuid, target))
+	answer := i.Client.Power(ctx, i.newest(), uuid, target)
 	return await(ctx, 2*time.Millisecond, func() (string, bool) {
 		r := i.database.read(uuid)
 		return fmt.Sprintf("%d, then %v", answer.Status, r.Power), r.Reservation == "" && r.TargetPower == states.NoPower

@@ -7,11 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"sync"
+
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // python is a running Python program that answers each line of JSON with a line of
@@ -27,43 +28,25 @@ type python struct {
 
 // startPython starts a program with Ironic's Python interpreter, which has Ironic's
 // modules.
-func startPython(i Installation, program string, args ...string) (*python, error) {
-	interpreter, err := i.interpreter()
-	if err != nil {
-		return nil, err
-	}
+func startPython(i Installation, program string, args ...string) *python {
+	interpreter := try.Get(i.interpreter())
 	p := &python{cmd: i.command(context.Background(), interpreter, append([]string{"-I", "-c", program}, args...)...)}
 	p.cmd.Stderr = os.Stderr
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("lockstep: input of python: %w", err)
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("lockstep: output of python: %w", err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("lockstep: start python: %w", err)
-	}
-	p.in, p.out = in, bufio.NewReader(out)
-	return p, nil
+	p.in, p.out = try.Get(p.cmd.StdinPipe()), bufio.NewReader(try.Get(p.cmd.StdoutPipe()))
+	try.OKf(p.cmd.Start(), "lockstep: start python")
+	return p
 }
 
 // ask sends a question and decodes the answer.
-func (p *python) ask(question, answer any) error {
-	line, err := json.Marshal(question)
-	if err != nil {
-		return fmt.Errorf("lockstep: ask python: %w", err)
-	}
+func (p *python) ask(question, answer any) {
+	line := try.Get(json.Marshal(question))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("lockstep: ask python: %w", err)
-	}
-	if line, err = p.out.ReadBytes('\n'); err != nil {
-		return fmt.Errorf("lockstep: python's answer: %w", err)
-	}
-	return json.Unmarshal(line, answer)
+	_, err := p.in.Write(append(line, '\n'))
+	try.OKf(err, "lockstep: ask python")
+	line, err = p.out.ReadBytes('\n')
+	try.OKf(err, "lockstep: python's answer")
+	try.OK(json.Unmarshal(line, answer))
 }
 
 func (p *python) close() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }

@@ -64,8 +64,7 @@ func changed(change func(map[string]any)) func(any) any {
 // compareRecords compares every field of the node that both APIs show, and its history.
 func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) *Difference {
 	l.service.settle(ctx, l.uuid)
-	_, ironstate, err := l.service.Client.Show(ctx, l.ironic.newest(), l.uuid)
-	try.OK(err)
+	_, ironstate := l.service.Client.Show(ctx, l.ironic.newest(), l.uuid)
 	if ironstate.Status != ironic.Status {
 		return &Difference{what + ", of ironstate's API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ironstate.Status, ironstate.Fault)}
 	}

@@ -31,8 +31,7 @@ func (c *Comparison) recovery(ctx context.Context, i *Ironic) {
 	s := startScripted(ctx, i.Series)
 	defer s.Close()
 	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
-		shown, answer, err := i.Client.Show(ctx, i.newest(), uuid)
-		try.OK(err)
+		shown, answer := i.Client.Show(ctx, i.newest(), uuid)
 		answer.want(http.StatusOK, "node %s after a restart", uuid)
 		n := nodes[uuid]
 		got := n.Node
@@ -68,8 +67,7 @@ func (c *Comparison) takeOver(ctx context.Context, i *Ironic) {
 			return r, r.Reservation == "" && r.TargetPower == states.NoPower && !i.table().Stuck().Has(r.State)
 		})
 		c.compareLost(ctx, i, s, uuid, n)
-		got, _, err := s.Client.Show(ctx, i.newest(), uuid)
-		try.OK(err)
+		got, _ := s.Client.Show(ctx, i.newest(), uuid)
 		describe := func(n machine.Node, maintenance bool, fault string) string {
 			return fmt.Sprintf("%s, maintenance %v, fault %q", describeNode(n), maintenance, fault)
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -105,7 +104,7 @@ func (c *Comparison) requestsIn(ctx context.Context, i *Ironic, s *scripted, nod
 				s.put(ctx, node, i.inState(state))
 			}
 			answer := i.request(ctx, v, node, word)
-			got := try.Get(s.Client.Provision(ctx, v, node, i.bodyFor(word)))
+			got := s.Client.Provision(ctx, v, node, i.bodyFor(word))
 			moved = answer.Status == http.StatusAccepted || got.Status == http.StatusAccepted
 			_, err := i.table().Request(state, word, v)
 			c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
@@ -117,13 +116,13 @@ func (c *Comparison) requestsIn(ctx context.Context, i *Ironic, s *scripted, nod
 // request requests a provision state, and repeats the request while the node is
 // reserved.
 func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) Answer {
-	return whileReserved(ctx, func() (Answer, error) { return i.Client.Provision(ctx, v, node, i.bodyFor(word)) })
+	return whileReserved(ctx, func() Answer { return i.Client.Provision(ctx, v, node, i.bodyFor(word)) })
 }
 
 // whileReserved sends a request again until the node is not reserved, and returns the last answer.
-func whileReserved(ctx context.Context, send func() (Answer, error)) Answer {
+func whileReserved(ctx context.Context, send func() Answer) Answer {
 	return await(ctx, 10*time.Millisecond, func() (Answer, bool) {
-		answer := try.Get(send())
+		answer := send()
 		return answer, answer.Status != http.StatusConflict
 	})
 }

@@ -32,7 +32,7 @@ type question struct {
 // tables applies every event in every state to Ironic's own state machine, with
 // the task manager that stores the result, and compares with [machine.Node.Apply].
 func (c *Comparison) tables(ctx context.Context, i *Ironic) {
-	ironic := try.Get(startPython(i.Installation, machineProgram))
+	ironic := startPython(i.Installation, machineProgram)
 	defer try.Finally(ironic.close)
 	for state := range states.AllStates() {
 		try.OK(ctx.Err())
@@ -49,7 +49,7 @@ func (c *Comparison) tables(ctx context.Context, i *Ironic) {
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
 func (c *Comparison) steps(_ context.Context, i *Ironic) {
-	ironic := try.Get(startPython(i.Installation, machineProgram))
+	ironic := startPython(i.Installation, machineProgram)
 	defer try.Finally(ironic.close)
 	for _, q := range []struct {
 		what  string
@@ -109,7 +109,7 @@ func askTables(ironic *python, questions []question) []applied {
 		}
 	}
 	var answers []*[4]string
-	try.OK(ironic.ask(inputs, &answers))
+	ironic.ask(inputs, &answers)
 	results := make([]applied, len(answers))
 	for n, a := range answers {
 		if a == nil {
