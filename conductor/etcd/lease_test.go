@@ -35,6 +35,7 @@ type server struct {
 	watch     func(ctx context.Context, from int64) clientv3.WatchChan
 	remove    func(key string)
 	remains   func(clientv3.LeaseID) (left, ttl int64, err error)
+	term      uint64
 	succeeds  bool // of the next transaction
 }
 
@@ -54,7 +55,8 @@ func (s *server) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevok
 
 func (s *server) TimeToLive(_ context.Context, id clientv3.LeaseID, _ ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
 	left, ttl, err := s.remains(id)
-	return &clientv3.LeaseTimeToLiveResponse{TTL: left, GrantedTTL: ttl}, err
+	header := &etcdserverpb.ResponseHeader{RaftTerm: s.term}
+	return &clientv3.LeaseTimeToLiveResponse{ResponseHeader: header, TTL: left, GrantedTTL: ttl}, err
 }
 
 func (s *server) Get(_ context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {

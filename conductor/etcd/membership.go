@@ -40,8 +40,8 @@ const DefaultTTL = 10 * time.Second
 // member has then left at most the TTL plus 3.5 s after its death.
 //
 // The lease also holds the member's Hostname: another member with that name waits in [Membership.Join] until the lease
-// has ended. If the lease is renewed twice meanwhile, or has not ended when it should have, its member is alive, and
-// the error is [conductor.ErrNameTaken].
+// has ended. If the lease is renewed twice meanwhile by other than an election, or has not ended when it should have,
+// its member is alive, and the error is [conductor.ErrNameTaken].
 //
 // It is safe for concurrent use.
 type Membership struct {

@@ -38,10 +38,11 @@ func (m *Membership) taken(ctx context.Context, name string) error {
 	return nil
 }
 
-// holder describes the lease that holds a name.
+// holder describes the lease that holds a name, at the last look.
 type holder struct {
 	lease    clientv3.LeaseID
-	left     time.Duration // until the lease ends, at the last look
+	term     uint64        // of etcd's leader
+	left     time.Duration // until the lease ends
 	renewals int
 }
 
@@ -49,13 +50,17 @@ type holder struct {
 const leaseGrace = 3500 * time.Millisecond
 
 // look returns the holder after a look at the lease, and whether its member is alive: the lease was renewed twice, or
-// it holds the name although it should have ended since it was first seen. A change of etcd's leader renews all leases
-// once.
-func (h holder) look(lease clientv3.LeaseID, left, ttl, since time.Duration) (next holder, alive bool) {
+// it holds the name although it should have ended since it was first seen in this term. A new leader of etcd begins a
+// term and renews all leases, which does not count.
+func (h holder) look(lease clientv3.LeaseID, term uint64, left, ttl, since time.Duration) (next holder, alive bool) {
+	next = holder{lease: lease, term: term, left: left}
 	if h.lease != lease {
-		return holder{lease: lease, left: left}, false
+		return next, false
 	}
-	next = holder{lease: lease, left: left, renewals: h.renewals}
+	next.renewals = h.renewals
+	if h.term != term {
+		return next, false
+	}
 	if left > h.left {
 		next.renewals++
 	}
@@ -81,18 +86,24 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, 
 			sleep.For(ctx, localPause)
 			continue
 		}
-		left, ttl, err := m.remaining(ctx, taken.lease)
+		left, ttl, term, err := m.remaining(ctx, taken.lease)
 		if err != nil {
 			return nil, err
 		}
-		if taken.lease != h.lease {
+		if ttl == 0 {
+			sleep.For(ctx, localPause)
+			continue
+		}
+		if taken.lease != h.lease || term != h.term {
 			begun = time.Now()
+		}
+		if taken.lease != h.lease {
 			m.store.log.Warn("a member of the fleet has the name of this conductor: if its process is dead, its lease ends, "+
 				"and this conductor joins",
 				"name", self.Hostname, "within", ttl+leaseGrace)
 		}
 		var alive bool
-		if h, alive = h.look(taken.lease, left, ttl, time.Since(begun)); alive {
+		if h, alive = h.look(taken.lease, term, left, ttl, time.Since(begun)); alive {
 			return nil, conductor.ErrNameTaken
 		}
 		if !sleep.For(ctx, namePause) {
@@ -101,16 +112,18 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, 
 	}
 }
 
-// remaining returns the time until a lease ends, at most 0 if it has ended, and its TTL.
-func (m *Membership) remaining(ctx context.Context, id clientv3.LeaseID) (left, ttl time.Duration, err error) {
+// remaining returns the time until a lease ends, at most 0 if it should have ended, its TTL, which is 0 if it has
+// ended, and the term of etcd's leader.
+func (m *Membership) remaining(ctx context.Context, id clientv3.LeaseID) (left, ttl time.Duration, term uint64, err error) {
 	ctx, done, err := m.store.begin(ctx)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	defer done()
 	answer, err := m.store.client.TimeToLive(ctx, id)
 	if err != nil {
-		return 0, 0, failure(ctx, err)
+		return 0, 0, 0, failure(ctx, err)
 	}
-	return time.Duration(answer.TTL) * time.Second, time.Duration(answer.GrantedTTL) * time.Second, nil
+	left, ttl = time.Duration(answer.TTL)*time.Second, time.Duration(answer.GrantedTTL)*time.Second
+	return left, ttl, answer.GetRaftTerm(), nil
 }

@@ -24,11 +24,11 @@ func TestTheHolderOfANameIsAliveIfItsLeaseIsRenewedTwiceOrDoesNotEnd(t *testing.
 			for left := range 4 {
 				for renewals := range 2 {
 					for _, since := range []time.Duration{0, ttl, ttl + leaseGrace, ttl + leaseGrace + 1} {
-						h := holder{lease: 7, left: time.Duration(before), renewals: renewals}
-						next, alive := h.look(clientv3.LeaseID(6+same), time.Duration(left), ttl, since)
-						want, lives := holder{lease: 6, left: time.Duration(left)}, false
+						h := holder{lease: 7, term: 3, left: time.Duration(before), renewals: renewals}
+						next, alive := h.look(clientv3.LeaseID(6+same), 3, time.Duration(left), ttl, since)
+						want, lives := holder{lease: 6, term: 3, left: time.Duration(left)}, false
 						if same == 1 {
-							want = holder{lease: 7, left: time.Duration(left), renewals: renewals}
+							want = holder{lease: 7, term: 3, left: time.Duration(left), renewals: renewals}
 							if left > before {
 								want.renewals++
 							}
@@ -36,11 +36,41 @@ func TestTheHolderOfANameIsAliveIfItsLeaseIsRenewedTwiceOrDoesNotEnd(t *testing.
 						}
 						require.Equal(t, want, next)
 						require.Equal(t, lives, alive, "%+v %d %v", h, left, since)
+
+						next, alive = h.look(7, 4, time.Duration(left), ttl, since)
+						require.Equal(t, holder{lease: 7, term: 4, left: time.Duration(left), renewals: renewals}, next)
+						require.False(t, alive, "a new leader has renewed the lease")
 					}
 				}
 			}
 		}
 	}
+}
+
+func TestElectionsOfEtcdDoNotShowThatAMemberIsAlive(t *testing.T) {
+	const ttl, longer = 4, 5 // a new leader adds the election timeout
+	synctest.Test(t, func(t *testing.T) {
+		begun, renewed, ends := time.Now(), []float64{1.2, 3.2, 6.2}, 4.0
+		server := &server{succeeds: true}
+		server.get = func(clientv3.Op) (*clientv3.GetResponse, error) {
+			for len(renewed) > 0 && time.Since(begun).Seconds() > renewed[0] {
+				server.term++
+				renewed, ends = renewed[1:], renewed[0]+longer
+			}
+			if time.Since(begun).Seconds() < ends {
+				return &clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{{Lease: 7}}}, nil
+			}
+			return &clientv3.GetResponse{}, nil
+		}
+		server.remains = func(clientv3.LeaseID) (int64, int64, error) {
+			return int64(ends - time.Since(begun).Seconds()), ttl, nil
+		}
+		s, log := scripted(t, server)
+		_, err := s.Membership(ttl*time.Second).claim(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"})
+		require.NoError(t, err)
+		require.Equal(t, 11500*time.Millisecond, time.Since(begun))
+		require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+	})
 }
 
 func TestAMemberTakesItsNameFromItsOwnEarlierLease(t *testing.T) {
@@ -74,7 +104,7 @@ func TestAMemberTakesItsNameFromItsOwnEarlierLease(t *testing.T) {
 
 func TestAMemberLooksAtTheHolderOfItsNameTwiceASecond(t *testing.T) {
 	const ttl = 4
-	noAnswer := errors.New("no answer")
+	noAnswer, gone := errors.New("no answer"), errors.New("no such lease")
 	for name, test := range map[string]struct {
 		holder   func(second float64) clientv3.LeaseID // 0 for none
 		left     func(second float64) (int64, error)
@@ -91,6 +121,20 @@ func TestAMemberLooksAtTheHolderOfItsNameTwiceASecond(t *testing.T) {
 				return 7
 			},
 			func(second float64) (int64, error) { return ttl - int64(second), nil }, nil, 6 * time.Second, 12, 1,
+		},
+		"it is dead, and its lease ends after the look at its name": {
+			func(second float64) clientv3.LeaseID {
+				if second > 6 {
+					return 0
+				}
+				return 7
+			},
+			func(second float64) (int64, error) {
+				if second == 6 {
+					return 0, gone
+				}
+				return ttl - int64(second), nil
+			}, nil, 6*time.Second + localPause, 13, 1,
 		},
 		"it renews its lease": {
 			func(float64) clientv3.LeaseID { return 7 },
@@ -134,6 +178,9 @@ func TestAMemberLooksAtTheHolderOfItsNameTwiceASecond(t *testing.T) {
 						second := time.Since(begun).Seconds()
 						require.Equal(t, test.holder(second), id)
 						left, err := test.left(second)
+						if errors.Is(err, gone) {
+							return -1, 0, nil // etcd's answer if there is no such lease
+						}
 						return left, ttl, err
 					},
 				})
