@@ -89,7 +89,8 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 			"The path and the query both have the argument method"},
 		{states.Hibiscus, "PUT", "nodes/x/states/provision/active/y/z", "latest", "", 400,
 			"Expected types <class 'NoneType'>, <class 'list'> for clean_steps: z"},
-		{states.Antelope, "PUT", "nodes/x/states/provision/1/2/3/4/5/6/7?service_steps=1", "latest", "", 400, "Unexpected arguments: service_steps"},
+		{states.Antelope, "PUT", "nodes/x/states/provision/1/2/3/4/5/6/7?service_steps=1", "latest", "", 400,
+			"Unexpected arguments: service_steps"},
 		{states.Hibiscus, "PUT", "nodes/a%20b/states/power/x/1/y", "latest", "", 400, "Expected UUID or name for node_ident: a b"},
 	} {
 		s := start(t, c.series, api.Config{})

@@ -331,7 +331,7 @@ func referencesExist(q *request) error {
 		}
 	}
 	hint := ""
-	if r.Series >= states.Epoxy {
+	if r.Series >= states.Caracal {
 		hint = " Ensure the driver is valid and enabled."
 	}
 	group := n.ConductorGroup
