@@ -3,12 +3,15 @@
 package agentdeploy_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +33,8 @@ type task struct {
 	reads  []reading
 	fails  string
 	calls  []string
+	log    bytes.Buffer
+	took   time.Duration
 }
 
 // reading is the answer of a BMC that is asked for the power state.
@@ -55,7 +60,7 @@ func (t *task) call(name string) error {
 }
 
 func (t *task) Node() agentdeploy.Node { return t.node }
-func (t *task) Log() *slog.Logger      { return slog.New(slog.DiscardHandler) }
+func (t *task) Log() *slog.Logger      { return slog.New(slog.NewTextHandler(&t.log, nil)) }
 func (t *task) Agent() (agentdeploy.Agent, error) {
 	if !t.node.Booted {
 		return nil, errNoAgent
@@ -102,7 +107,11 @@ func (t *task) Sync(context.Context) error     { return t.call("sync") }
 func (t *task) run(test *testing.T, name string) (err error) {
 	for _, step := range agentdeploy.Steps(true) {
 		if step.Name == name {
-			synctest.Test(test, func(test *testing.T) { err = step.Run(test.Context(), t) })
+			synctest.Test(test, func(test *testing.T) {
+				began := time.Now()
+				err = step.Run(test.Context(), t)
+				t.took = time.Since(began)
+			})
 			return err
 		}
 	}
@@ -228,5 +237,26 @@ func TestTheAgentWritesAnImageInAStepOfItsOwn(t *testing.T) {
 	require.Len(t, agentdeploy.Steps(false), 5)
 	for _, step := range agentdeploy.Steps(true) {
 		require.Equal(t, step.Name == "write_image", step.InBand, step.Name)
+	}
+}
+
+func TestTheBMCPowersTheMachineOffOfAnAgentThatDoesNot(t *testing.T) {
+	on, off := reading{power: states.PowerOn}, reading{power: states.PowerOff}
+	for name, test := range map[string]struct {
+		task   task
+		took   time.Duration
+		logged bool
+	}{
+		"an agent that ends at once":    {task{reads: []reading{off}}, 0, false},
+		"an agent that takes its time":  {task{reads: []reading{on, on, off}}, 10 * time.Second, false},
+		"an agent that stays":           {task{reads: []reading{on}}, 35 * time.Second, false},
+		"an agent that cannot be asked": {task{reads: []reading{on}, fails: "agent off"}, 35 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.task.node = node(agentimage.Node{})
+			require.NoError(t, test.task.run(t, "tear_down_agent"))
+			require.Equal(t, test.took, test.task.took)
+			require.Equal(t, test.logged, strings.Contains(test.task.log.String(), "so that the BMC has to"))
+		})
 	}
 }

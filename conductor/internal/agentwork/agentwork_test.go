@@ -3,11 +3,13 @@
 package agentwork
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +29,7 @@ type task struct {
 	power    states.Power
 	fails    string
 	calls    []string
+	log      bytes.Buffer
 }
 
 var (
@@ -42,8 +45,10 @@ func (t *task) call(name string) error {
 	return nil
 }
 
-func (t *task) Node() Node        { return t.node }
-func (t *task) Log() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func (t *task) Node() Node { return t.node }
+func (t *task) Log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(&t.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
 func (t *task) Agent() (Agent, error) {
 	if t.silent {
 		return nil, errNoAgent
@@ -133,6 +138,9 @@ func TestAnAgentsAnswerContinuesOrFailsTheWork(t *testing.T) {
 		text  string // of the error; empty for none
 	}{
 		"a cleaning that begins": {task{node: Node{Work: agent.Clean}}, nil, Resume, ""},
+		"a cleaning in a step": {
+			task{node: Node{Work: agent.Clean, Step: &sent}, commands: executed(agent.Running)}, calls{"commands"}, Unchanged, "",
+		},
 		"a deployment that begins": {
 			task{node: deployment(&Step{}, false), commands: executed(agent.Succeeded)[:1]},
 			calls{"machine", readSteps, "note steps of version 1", "commands"}, Resume, "",
@@ -202,6 +210,8 @@ func TestAnAgentsAnswerContinuesOrFailsTheWork(t *testing.T) {
 			}
 			require.Equal(t, test.want, got)
 			require.Equal(t, test.calls, test.task.calls)
+			told := slices.Contains(test.calls, "commands") && test.task.fails != "commands"
+			require.Equal(t, told, strings.Contains(test.task.log.String(), "the agent was asked"))
 		})
 	}
 }
@@ -285,6 +295,7 @@ func TestAnAgentThatRunsDoesTheNextWorkOrIsForgotten(t *testing.T) {
 			require.ErrorIs(t, err, test.err)
 			require.Equal(t, test.takes, takes)
 			require.Equal(t, test.calls, test.task.calls)
+			require.Equal(t, test.task.busy, strings.Contains(test.task.log.String(), "an agent that runs cannot do the next work"))
 		})
 	}
 }
