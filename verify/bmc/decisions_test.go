@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -44,11 +45,12 @@ func TestARefusalOfABootOverrideAsksForThePropertyThatWasNotSent(t *testing.T) {
 		"Enabled": {Target: &target, Mode: "UEFI"},
 		"Mode":    {Target: &target, Enabled: "Once"},
 	} {
-		refusal := []byte("the property BootSourceOverride" + property + " is missing")
+		says := func(text string) *redfish.Answer { return &redfish.Answer{Body: []byte(text)} }
+		refusal := says("the property BootSourceOverride" + property + " is missing")
 		require.True(t, without.lacks(refusal), property)
 		require.False(t, all.lacks(refusal), property)
-		require.False(t, without.lacks([]byte("the value is wrong")), property)
-		require.False(t, boot{}.lacks(nil))
+		require.False(t, without.lacks(says("the value is wrong")), property)
+		require.False(t, boot{}.lacks(says("")))
 	}
 }
 

@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -21,7 +20,7 @@ func (r *redfishConnection) requestBoot(ctx context.Context, at *bootResource, q
 	if err != nil || a.Status == http.StatusAccepted {
 		return err
 	}
-	if bytes.Contains(a.Body, []byte("ResetRequired")) {
+	if a.Says("ResetRequired") {
 		before, _ := at.boot() // of another type, it contradicts nothing afterwards
 		q.until = &before
 	}
@@ -133,15 +132,14 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 
 // isReadOnly reports whether a refusal says that the resource, or a property of it, cannot be changed there.
 func isReadOnly(a *redfish.Answer) bool {
-	says := func(text string) bool { return bytes.Contains(a.Body, []byte(text)) }
 	return a.Status == http.StatusMethodNotAllowed ||
-		a.Status == http.StatusBadRequest && (says("PropertyNotWritable") || says("OperationSupportedInFutureStateURI"))
+		a.Status == http.StatusBadRequest && a.Says("PropertyNotWritable", "OperationSupportedInFutureStateURI")
 }
 
 // patchBoot sends a change of the boot override, and all of it after a refusal for the want of a property.
 func (r *redfishConnection) patchBoot(ctx context.Context, at resource, q bootRequest) (*redfish.Answer, error) {
 	a, err := r.client.Patch(ctx, at.answer, map[string]boot{"Boot": q.change}, transient...)
-	if a == nil || a.Status != http.StatusBadRequest || !q.change.lacks(a.Body) {
+	if a == nil || a.Status != http.StatusBadRequest || !q.change.lacks(a) {
 		return a, err
 	}
 	return r.client.Patch(ctx, at.answer, map[string]boot{"Boot": q.whole}, transient...)

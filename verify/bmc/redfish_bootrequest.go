@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // redfishModes maps Config.BootMode to Redfish's words.
@@ -229,7 +229,7 @@ func (q bootRequest) isOlder(shown boot) bool {
 }
 
 // lacks reports whether a refusal names a property that was not sent.
-func (b boot) lacks(refusal []byte) bool {
-	names := func(property string) bool { return bytes.Contains(refusal, []byte("BootSourceOverride"+property)) }
+func (b boot) lacks(refusal *redfish.Answer) bool {
+	names := func(property string) bool { return refusal.Says("BootSourceOverride" + property) }
 	return b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
 }

@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -127,8 +126,7 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 
 // refusesEventTypes reports whether a BMC has no types of events in its subscriptions, as an OpenBMC, and refuses them.
 func refusesEventTypes(a *redfish.Answer) bool {
-	return a != nil && a.Status == http.StatusBadRequest &&
-		bytes.Contains(a.Body, []byte("PropertyUnknown")) && bytes.Contains(a.Body, []byte("EventTypes"))
+	return a != nil && a.Status == http.StatusBadRequest && a.Says("PropertyUnknown") && a.Says("EventTypes")
 }
 
 // newSubscriptionPath returns the path of a new subscription, "" if the answer does not have it. It is in the Location

@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"math"
@@ -121,8 +120,7 @@ func (r *reader) insertInto(s *slot, image string) error {
 			return err
 		}
 		i := slices.IndexFunc(mediaParameters, func(p mediaParameter) bool {
-			named := func(word string) bool { return bytes.Contains(a.Body, []byte(word)) }
-			return parameters[p.words[0]] == "" && slices.ContainsFunc(p.words, named)
+			return parameters[p.words[0]] == "" && a.Says(p.words...)
 		})
 		if i < 0 {
 			return err
@@ -164,7 +162,7 @@ func (r *reader) changeSlot(s *slot, action string, properties map[string]any) e
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
 	a, err := r.client.Patch(r.ctx, s.answer, properties)
-	if err != nil && a != nil && a.Status == http.StatusBadRequest && bytes.Contains(a.Body, []byte("Inserted")) {
+	if err != nil && a != nil && a.Status == http.StatusBadRequest && a.Says("Inserted") {
 		return r.client.Change(r.ctx, s.answer, map[string]any{"Image": properties["Image"]})
 	}
 	return err

@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -79,7 +78,7 @@ func refusesType(a *redfish.Answer, listed bool) bool {
 	if !listed {
 		ids = append(ids, "ActionNotSupported")
 	}
-	return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(a.Body, []byte(id)) })
+	return a.Says(ids...)
 }
 
 // resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list

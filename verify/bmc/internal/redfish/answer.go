@@ -3,6 +3,7 @@
 package redfish
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -113,6 +114,11 @@ func (a *Answer) tag() string {
 	}
 	_ = json.Unmarshal(a.Body, &resource) // a tag that is no text is none
 	return cmp.Or(a.Header.Get("ETag"), resource.Tag)
+}
+
+// Says reports whether the body has one of some words, such as the ID of a message.
+func (a *Answer) Says(words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(a.Body, []byte(word)) })
 }
 
 // absent reports whether the answer says that the BMC lacks the resource or the method.

@@ -3,7 +3,6 @@
 package redfish
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -95,7 +94,7 @@ const unpowered = "HMCCommu"
 // isNotReady reports whether an iDRAC has answered that it is not ready, also to a request that reads, or has refused a
 // change by an unexpected error. A read that ends with that error is one of a part that it may never tell.
 func (f failed) isNotReady() bool {
-	return f.isRead() && f.refuses("SWC0700") || f.refusesChange("SWC0700") || f.refusesChange("RAC0508")
+	return f.isRead() && f.refuses("SWC0700") || f.refusesChange("SWC0700", "RAC0508")
 }
 
 // isStarting reports whether an iLO has refused a change because its machine starts, which may take the machine most of
@@ -106,19 +105,17 @@ func (f failed) isStarting() bool { return f.refusesChange("UnableToModifyDuring
 // applies settings, and an iLO that has not finished another operation. By the same message an iLO says that the
 // machine is on or off already.
 func (f failed) isBusy() bool {
-	return f.refusesChange("SYS518") || f.refusesChange("SYS011") ||
-		f.refusesChange("InvalidOperationForSystemState") && !f.refusesChange("Power is off") && !f.refusesChange("Power is on")
+	return f.refusesChange("SYS518", "SYS011") ||
+		f.refusesChange("InvalidOperationForSystemState") && !f.refusesChange("Power is off", "Power is on")
 }
 
-// refusesChange reports whether a change was refused with a text.
-func (f failed) refusesChange(text string) bool {
-	return f.request.Method != http.MethodGet && f.refuses(text)
+// refusesChange reports whether a change was refused with one of some words.
+func (f failed) refusesChange(words ...string) bool {
+	return f.request.Method != http.MethodGet && f.refuses(words...)
 }
 
-// refuses reports whether the request was refused with a text.
-func (f failed) refuses(text string) bool {
-	return f.status() >= 400 && bytes.Contains(f.answer.Body, []byte(text))
-}
+// refuses reports whether the request was refused with one of some words.
+func (f failed) refuses(words ...string) bool { return f.status() >= 400 && f.answer.Says(words...) }
 
 // isSettling reports whether a change was refused with 409, which the caller expects, because of a state that the BMC
 // is leaving: an iDRAC 10 does not switch its machine on for up to a minute after it has switched it off.

@@ -3,7 +3,6 @@
 package redfish
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,12 +81,11 @@ const errNoFreeSession = failure.Reason("the BMC has as many sessions as it can 
 
 // fullMessages are parts of the messages of a BMC that has as many sessions as it can have: two of DMTF's Base
 // registry, and an iDRAC's.
-var fullMessages = [][]byte{[]byte("SessionLimitExceeded"), []byte("CreateLimitReachedForResource"), []byte("RAC0218")}
+var fullMessages = []string{"SessionLimitExceeded", "CreateLimitReachedForResource", "RAC0218"}
 
 // isFull reports whether a log-in was refused with such a message, and not because of the password or the account.
 func (a *Answer) isFull() bool {
-	return a.Status >= 400 && a.Status != http.StatusUnauthorized && a.Status != http.StatusForbidden &&
-		slices.ContainsFunc(fullMessages, func(message []byte) bool { return bytes.Contains(a.Body, message) })
+	return a.Status >= 400 && a.Status != http.StatusUnauthorized && a.Status != http.StatusForbidden && a.Says(fullMessages...)
 }
 
 // openSession logs in. If the context ends, openSession waits for the answer during the grace time, so that the session

@@ -3,7 +3,6 @@
 package redfish
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -81,7 +80,7 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 // user may not read it, or it is a board without power. Any other may be the machine that is meant.
 func (a *Answer) isNoHost() bool {
 	return a.absent() || a.Status == http.StatusForbidden || a.Status == http.StatusGone ||
-		a.Status == http.StatusServiceUnavailable && bytes.Contains(a.Body, []byte(unpowered))
+		a.Status == http.StatusServiceUnavailable && a.Says(unpowered)
 }
 
 // unread returns the error of a system that may be the one that is meant, and cannot be read.
