@@ -156,23 +156,32 @@ type calls struct {
 //
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
+	if n = c.fleet.indexed(ident); n == nil {
+		n, err = c.fleet.node(ctx, ident)
+	}
+	if err != nil || c.serves(n) {
+		return n, owner, err
+	}
 	s, err := c.sessions.current()
 	if err != nil {
-		return nil, owner, nil // the caller's method says so, if it needs the membership
+		return n, owner, err
 	}
-	if n = c.fleet.indexed(ident); n == nil {
-		if n, err = c.fleet.node(ctx, ident); err != nil {
-			return nil, owner, err
-		}
-	}
-	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
+	if owner, ok := s.owner(n); ok {
 		return n, owner, nil
 	}
-	owner, ok := s.owner(n)
-	if !ok {
-		return n, owner, noConductor(n, c.config.Table.Series(), NotFound)
+	if n, err = c.fleet.storedNode(ctx, n.UUID); err != nil || c.serves(n) { // the index may not have the node's move yet
+		return n, owner, err
 	}
-	return n, owner, nil
+	if owner, ok := s.owner(n); ok {
+		return n, owner, nil
+	}
+	return n, owner, noConductor(n, c.config.Table.Series(), NotFound)
+}
+
+// serves reports whether this conductor can serve a node.
+func (c *calls) serves(n *Node) bool {
+	_, has := c.config.Hardware[n.Driver]
+	return has && n.ConductorGroup == c.config.Group
 }
 
 // errNoConductor is the cause of a refusal because no conductor can serve a node.

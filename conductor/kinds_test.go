@@ -302,6 +302,43 @@ func TestAConductorServesNoNodeOfAGroupWithoutConductors(t *testing.T) {
 	}
 }
 
+// The refusals of Ironic's API come before the search for a conductor. Source: provision and _do_provision_action in
+// ironic/api/controllers/v1/node.py.
+func TestARequestThatTheStateRefusesIsRefusedAlsoWithoutAConductor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Group = "east" })
+		n := f.create(conductor.Node{ConductorGroup: "west", ProvisionState: states.Deploying, TargetProvisionState: states.Active})
+		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("active")), states.ErrNotAllowed)
+		n = f.create(conductor.Node{ConductorGroup: "west", ProvisionState: states.Available, Maintenance: true})
+		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("active")), conductor.InMaintenance)
+		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), conductor.NotFound)
+	})
+}
+
+func TestANodeThatAnotherProcessHasMovedToTheGroupIsServedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &late{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Group = store, "east" })
+		n := f.create(conductor.Node{ConductorGroup: "west", ProvisionState: states.Enroll})
+		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), conductor.NotFound)
+		store.rewrite(t, conductor.KindNode, n.UUID, `"west"`, `"east"`)
+		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("manage")))
+	})
+}
+
+func TestAConductorThatIsNoMemberServesNoNodeOfAnotherGroup(t *testing.T) {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Group: "east", Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
+	require.NoError(t, err)
+	for group, want := range map[string]error{"east": nil, "west": conductor.NoWorker} {
+		n, err := c.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll})
+		require.NoError(t, err)
+		_, err = c.BootDevices(t.Context(), n.UUID)
+		require.ErrorIs(t, err, want, group)
+	}
+}
+
 func TestAHeartbeatIsRefusedWhileTheOnlyConductorOfTheHardwareTypeStops(t *testing.T) {
 	for _, status := range []string{"", "error"} {
 		synctest.Test(t, func(t *testing.T) {

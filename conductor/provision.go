@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +65,13 @@ type StepRequest struct {
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, errNoConductor):
 		return err
-	case owner.ID == "":
+	case err == nil && owner.ID == "":
 		return provisionHere(ctx, c, ident, r)
 	}
-	r, err = c.engine.completed(ctx, n.UUID, r)
+	r, refused := c.engine.completed(ctx, n.UUID, r)
+	err = cmp.Or(refused, err)
 	if err == nil {
 		_, err = provisionMethod.forward(ctx, c, owner, n, r)
 	}

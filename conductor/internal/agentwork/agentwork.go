@@ -119,6 +119,7 @@ func Answer(ctx context.Context, t Task) (Outcome, error) {
 	}
 	if follows.reboots {
 		if err := t.Reboot(ctx); err != nil {
+			//lint:ignore ST1005 the text is Ironic's
 			return Unchanged, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", n.Work, n.Step.Name, n.UUID, err)
 		}
 	}
