@@ -73,7 +73,7 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 		n.Properties = properties(n.Properties)
 	})
 	switch {
-	case err != nil && len(macs) == 0:
+	case err != nil && len(found.Interfaces) == 0:
 		return errors.Join(err, incomplete) // which may be why there is none
 	case err != nil:
 		return err

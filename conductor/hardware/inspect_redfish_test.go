@@ -172,18 +172,27 @@ func TestAnInspectionSaysWhatItCouldNotRead(t *testing.T) {
 	require.Len(t, o.(*conductor.Inventory).Inventory["disks"], 1)
 }
 
+// Also if the machine has no network interface that is enabled.
 func TestAnInspectionRuleThatFailsTellsItsTextAlone(t *testing.T) {
-	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
-	s := start(t, hardware.Config{})
-	_, err := s.CreateObject(t.Context(), &conductor.InspectionRule{Phase: "main", Actions: []map[string]any{
-		{"op": "fail", "args": []any{"not in the inventory of the site"}},
-	}})
-	require.NoError(t, err)
-	n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
-	require.Equal(t, states.InspectFail, n.ProvisionState)
-	require.Contains(t, n.LastError, "not in the inventory of the site")
-	require.NotContains(t, n.LastError, "Drives/1")
+	const system = "/redfish/v1/Systems/1"
+	for _, state := range []string{"Enabled", "Disabled"} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: system + "/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
+		for _, id := range []string{"1", "2"} {
+			server.AddFault(bmctest.Fault{
+				On: system + "/EthernetInterfaces/NIC" + id, Do: bmctest.Property("Status", map[string]any{"State": state}),
+			})
+		}
+		s := start(t, hardware.Config{})
+		_, err := s.CreateObject(t.Context(), &conductor.InspectionRule{Phase: "main", Actions: []map[string]any{
+			{"op": "fail", "args": []any{"not in the inventory of the site"}},
+		}})
+		require.NoError(t, err)
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+		require.Equal(t, states.InspectFail, n.ProvisionState)
+		require.Contains(t, n.LastError, "not in the inventory of the site")
+		require.NotContains(t, n.LastError, "Drives/1")
+	}
 }
 
 func TestAnIncompleteInspectionNeedsMemoryOrProcessors(t *testing.T) {
