@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -82,29 +83,22 @@ func newClient(endpoint string, series states.Series) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-func (c *client) send(ctx context.Context, r Request) (Answer, error) {
+// send sends a request. Without an answer it ends by package try.
+func (c *client) send(ctx context.Context, r Request) Answer {
 	target, err := url.Parse(c.endpoint + r.Path)
-	if err != nil {
-		return Answer{}, fmt.Errorf("differ: make a request: %w", err)
-	}
+	try.OKf(err, "differ: make a request")
 	var body io.Reader
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.Method, "http://"+target.Host, body)
-	if err != nil {
-		return Answer{}, fmt.Errorf("differ: make a request: %w", err)
-	}
+	try.OKf(err, "differ: make a request")
 	request.URL, request.Host = target, host
 	maps.Copy(request.Header, r.Header)
 	response, err := c.http.Do(request)
-	if err != nil {
-		return Answer{}, fmt.Errorf("differ: %v: %w", r, err)
-	}
+	try.OKf(err, "differ: %v", r)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return Answer{}, fmt.Errorf("differ: %v: %w", r, err)
-	}
-	return Answer{response.StatusCode, response.Header, content}, nil
+	try.OKf(err, "differ: %v", r)
+	return Answer{response.StatusCode, response.Header, content}
 }

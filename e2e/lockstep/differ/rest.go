@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -54,22 +55,18 @@ func listing(path string, series states.Series) Request {
 
 // rest waits until one side works on no object of a kind, and returns the objects. It
 // returns what it has at the timeout.
-func rest(ctx context.Context, c *client, path string) (records, error) {
+func rest(ctx context.Context, c *client, path string) records {
 	deadline := time.Now().Add(restTimeout)
-	return sleep.Until(ctx, 4*time.Millisecond, func() (records, bool, error) {
-		answer, err := c.send(ctx, listing(path, c.series))
-		if err != nil {
-			return nil, false, err
-		}
-		found, err := parseRecords(answer)
-		return found, err == nil && found.atRest() || time.Now().After(deadline), err
-	})
+	return try.Get(sleep.Until(ctx, 4*time.Millisecond, func() (records, bool, error) {
+		found := parseRecords(c.send(ctx, listing(path, c.series)))
+		return found, found.atRest() || time.Now().After(deadline), nil
+	}))
 }
 
-func parseRecords(answer Answer) (records, error) {
+func parseRecords(answer Answer) records {
 	var body map[string][]map[string]any
 	if err := json.Unmarshal(answer.Body, &body); answer.Status != http.StatusOK || err != nil {
-		return nil, fmt.Errorf("differ: list of records: %v", answer)
+		try.Failf("differ: list of records: %v", answer)
 	}
 	found := records{}
 	for _, list := range body {
@@ -78,18 +75,15 @@ func parseRecords(answer Answer) (records, error) {
 			found[id] = object
 		}
 	}
-	return found, nil
+	return found
 }
 
 // collection has the records of one kind on both sides.
 type collection struct{ ironic, ironstate records }
 
 // rest returns a collection as soon as no side works on it.
-func (s *sides) rest(ctx context.Context, path string) (c collection, err error) {
-	if c.ironic, err = rest(ctx, s.ironicAPI, path); err == nil {
-		c.ironstate, err = rest(ctx, s.ironstateAPI, path)
-	}
-	return c, err
+func (s *sides) rest(ctx context.Context, path string) collection {
+	return collection{rest(ctx, s.ironicAPI, path), rest(ctx, s.ironstateAPI, path)}
 }
 
 // compareRecords compares the records of both sides, and whether they have changed since

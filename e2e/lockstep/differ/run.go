@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/try"
 )
 
 // Run configures a comparison.
@@ -78,7 +79,7 @@ func (c *comparison) work(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, sides.close()) }()
 	for err == nil && !c.over(ctx) {
 		next := c.next(sides)
-		err = next.work(ctx)
+		err = try.Catch(func() { next.work(ctx) })
 		c.mu.Lock()
 		c.all.merge(next.result, c.Examples)
 		c.mu.Unlock()
@@ -107,31 +108,23 @@ func (c *comparison) next(sides *sides) *round {
 	}
 }
 
-func (rd *round) work(ctx context.Context) error {
-	if err := rd.sides.reset(ctx); err != nil {
-		return err
-	}
+// work sends the requests of the round.
+func (rd *round) work(ctx context.Context) {
+	rd.sides.reset(ctx)
 	g := newGenerator(rd.sides.ironic.Series, rd.Seed, rd.number)
 	g.wide = rd.Wide
 	for _, r := range g.setup() {
-		if err := rd.exchange(ctx, r); err != nil {
-			return err
-		}
+		rd.exchange(ctx, r)
 	}
 	for range roundLength {
 		if rd.over(ctx) || rd.broken {
-			return nil
+			return
 		}
 		g.states, g.made = rd.states(), rd.made()
-		r := g.next()
-		if rd.Paths != nil && !rd.Paths.MatchString(r.Pattern) {
-			continue
-		}
-		if err := rd.exchange(ctx, r); err != nil {
-			return err
+		if r := g.next(); rd.Paths == nil || rd.Paths.MatchString(r.Pattern) {
+			rd.exchange(ctx, r)
 		}
 	}
-	return nil
 }
 
 // collections returns the paths of the lists in the series, nodes first.
@@ -176,11 +169,8 @@ func (rd *round) made() map[letter][]string {
 
 // exchange sends one request and compares the answers, and the records at rest if the
 // request writes.
-func (rd *round) exchange(ctx context.Context, r Request) error {
-	ironic, ironstate, err := rd.sides.both(ctx, r, rd.uuids.translate(r))
-	if err != nil {
-		return err
-	}
+func (rd *round) exchange(ctx context.Context, r Request) {
+	ironic, ironstate := rd.sides.both(ctx, r, rd.uuids.translate(r))
 	rd.requests++
 	rd.sent.Add(1)
 	rd.result.Requests++
@@ -197,17 +187,13 @@ func (rd *round) exchange(ctx context.Context, r Request) error {
 		}
 	}
 	for _, path := range paths {
-		d, err := rd.compareCollection(ctx, path)
-		if err != nil {
-			return err
-		}
+		d := rd.compareCollection(ctx, path)
 		if len(d.texts) > 0 && !differently { // otherwise the records differ because of the answers
 			names = append(names, r.classes(d.texts)...)
 			e.Ironic, e.Ironstate = e.Ironic+"\n      "+d.ironic, e.Ironstate+"\n      "+d.ironstate
 		}
 	}
 	rd.result.add(rd.Examples, names, e)
-	return nil
 }
 
 // log writes a request, both answers and the names of the differences.
@@ -251,11 +237,8 @@ type differences struct {
 }
 
 // compareCollection compares the records of a collection at rest, and brings the ones that differ into step.
-func (rd *round) compareCollection(ctx context.Context, path string) (d differences, err error) {
-	now, err := rd.sides.rest(ctx, path)
-	if err != nil {
-		return d, err
-	}
+func (rd *round) compareCollection(ctx context.Context, path string) (d differences) {
+	now := rd.sides.rest(ctx, path)
 	texts, differing := rd.uuids.compareRecords(rd.last[path], now)
 	if !now.ironic.atRest() || !now.ironstate.atRest() {
 		texts = append(texts, fmt.Sprintf("not at rest: %v -> %v", !now.ironic.atRest(), !now.ironstate.atRest()))
@@ -266,7 +249,7 @@ func (rd *round) compareCollection(ctx context.Context, path string) (d differen
 	if len(differing) > 0 {
 		first := differing[0]
 		d.ironic, d.ironstate = shownRecord(now.ironic[first]), shownRecord(rd.uuids.counterpart(now.ironstate, first))
-		err = rd.resync(ctx, path, differing)
+		rd.resync(ctx, path, differing)
 	}
-	return d, err
+	return d
 }

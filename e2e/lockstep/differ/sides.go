@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/try"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -36,22 +37,16 @@ func startSides(ctx context.Context, root string) (*sides, error) {
 }
 
 // reset removes all records from both sides.
-func (s *sides) reset(ctx context.Context) error {
-	if err := s.ironic.Wipe(); err != nil {
-		return err
-	}
+func (s *sides) reset(ctx context.Context) {
+	try.OK(s.ironic.Wipe())
 	s.stop()
 	s.stop = func() {}
-	served, err := lockstep.Serve(ctx, conductor.Config{
+	served := try.Get(lockstep.Serve(ctx, conductor.Config{
 		Store: &conductor.Memory{}, Table: s.ironic.Series.Table(),
 		Hardware: map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: s.ironic.Series}}},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	s.ironstateAPI = newClient(served.Endpoint, s.ironic.Series)
 	s.stop = func() { s.ironstateAPI.close(); served.Close() }
-	return nil
 }
 
 func (s *sides) close() error {
@@ -89,14 +84,11 @@ func (f *fake) PowerState(ctx context.Context, n *conductor.Node) (states.Power,
 }
 
 // both sends a request to Ironic, and then its translation to ironstate.
-func (s *sides) both(ctx context.Context, r, translated Request) (ironic, ironstate Answer, err error) {
-	if ironic, err = s.ironicAPI.send(ctx, r); err != nil {
-		return ironic, ironstate, err
-	}
-	ironstate, err = s.ironstateAPI.send(ctx, translated)
+func (s *sides) both(ctx context.Context, r, translated Request) (ironic, ironstate Answer) {
+	ironic, ironstate = s.ironicAPI.send(ctx, r), s.ironstateAPI.send(ctx, translated)
 	if s.ironic.Newer { // it has versions that no series has
 		ironic.Header.Del(maximumHeader)
 		ironstate.Header.Del(maximumHeader)
 	}
-	return ironic, ironstate, err
+	return ironic, ironstate
 }
