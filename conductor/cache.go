@@ -297,12 +297,15 @@ func recorded(n *Node) observation {
 	return observation{health: n.Health, boot: bootState{n.BootMode, n.SecureBoot}}
 }
 
-// observe reads what a sync round records of a node's machine besides its power state. What is not read is as in the
-// record.
+// observe reads what a sync round records of a node's machine besides its power state, unless [Config].SkipHealth is set. What
+// is not read is as in the record.
 //
 // Source: do_sync_power_state in ironic/conductor/manager.py.
 func (p powerRounds) observe(ctx context.Context, n *Node) observation {
 	config, o := p.engine.config, recorded(n)
+	if config.SkipHealth {
+		return o
+	}
 	version := config.Table.Series().MaxAPIVersion()
 	if reader, ok := config.Hardware[n.Driver].(CacheReader); ok {
 		if !n.hasVendor() {
@@ -314,7 +317,7 @@ func (p powerRounds) observe(ctx context.Context, n *Node) observation {
 			}
 		}
 	}
-	if reader, ok := config.Hardware[n.Driver].(HealthReader); ok && !config.SkipHealth && version >= healthAPI {
+	if reader, ok := config.Hardware[n.Driver].(HealthReader); ok && version >= healthAPI {
 		if health, ok := observed(ctx, p.engine, n, "health", reader.ReadHealth); ok {
 			o.health = health
 		}
@@ -326,8 +329,8 @@ func (p powerRounds) observe(ctx context.Context, n *Node) observation {
 func observed[T any](
 	ctx context.Context, e *engine, n *Node, what string, read func(context.Context, *Node) (T, error),
 ) (found T, ok bool) {
-	o := Operation{Name: "read " + what, Node: n}
-	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, func(ctx context.Context) (T, error) { return read(ctx, n) })
+	o, purpose := Operation{Name: "read " + what, Node: n}, "to read the "+what
+	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, purpose, func(ctx context.Context) (T, error) { return read(ctx, n) })
 	if err != nil {
 		e.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		var none T

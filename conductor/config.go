@@ -169,8 +169,9 @@ type Config struct {
 
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config
-	// SkipHealth leaves the health of machines unread, which is one more request to each BMC in a
-	// round of the power sync (enable_health_monitoring = False).
+	// SkipHealth has a round of the power sync read nothing but the power: neither the health of a machine
+	// (enable_health_monitoring = False) nor, unlike in Ironic, how it boots and a vendor that the node lacks. By Redfish
+	// these are four requests to a BMC besides the one for the power, and one more for the vendor.
 	SkipHealth bool
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool

@@ -120,3 +120,37 @@ func TestHealthIsNotRead(t *testing.T) {
 		})
 	}
 }
+
+// bootless is fake-hardware whose machines never tell how they boot.
+type bootless struct {
+	*caching
+	reads atomic.Int64
+	free  chan struct{}
+}
+
+func (s *bootless) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
+	s.reads.Add(1)
+	<-s.free
+	return "", nil, nil
+}
+
+// With SkipHealth a round does not ask.
+func TestAReadThatHangsTakesThePowerFromNoNode(t *testing.T) {
+	for skip, reads := range map[bool]int64{false: 1, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			hardware := &bootless{caching: newCaching(""), free: make(chan struct{})}
+			defer close(hardware.free)
+			f := start(t, func(c *conductor.Config) {
+				hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+				c.Hardware, c.SkipHealth = map[string]conductor.Hardware{"fake-hardware": hardware}, skip
+			})
+			n := f.powered(states.PowerOn, states.PowerOn)
+			bubble.Sleep(20 * time.Minute)
+			require.Equal(t, reads, hardware.reads.Load())
+			require.False(t, f.settle(n).Maintenance)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
+			bubble.Sleep(time.Minute)
+			require.Equal(t, states.PowerOff, f.settle(n).Power)
+		})
+	}
+}

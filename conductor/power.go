@@ -259,17 +259,20 @@ func (t *Task) askPower(ctx context.Context, power states.Power) error {
 	}
 	t.engine.counters.powerSets.Add(1)
 	timeout, o := t.engine.syncer.Config().SetPowerTimeout(), Operation{Name: "set " + power.String(), Node: n}
-	_, err = callPower(permitted, t.engine, timeout, o, func(ctx context.Context) (none, error) {
+	_, err = callPower(permitted, t.engine, timeout, o, forPower, func(ctx context.Context) (none, error) {
 		return none{}, t.hardware.SetPower(ctx, n, power)
 	})
 	return powersync.Confirm(ctx, power, err, func() powersync.Reading { return t.engine.readPower(ctx, t.hardware, n) })
 }
 
+// forPower is the purpose of the calls that set and read a power state: none is made while another one hangs.
+const forPower = "for the power"
+
 // readPower reads the power state of a node.
 func (e *engine) readPower(ctx context.Context, hardware Hardware, n *Node) powersync.Reading {
 	e.counters.powerReads.Add(1)
 	o := Operation{Name: "read power", Node: n}
-	power, err := callPower(ctx, e, e.syncer.Config().Timeout, o, func(ctx context.Context) (states.Power, error) {
+	power, err := callPower(ctx, e, e.syncer.Config().Timeout, o, forPower, func(ctx context.Context) (states.Power, error) {
 		return hardware.PowerState(ctx, n)
 	})
 	return powersync.Reading{Power: power, Err: err}

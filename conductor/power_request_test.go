@@ -196,7 +196,7 @@ func TestAPowerRequestWhoseSecondPowerOnHangsFails(t *testing.T) {
 		require.Equal(t, states.NoPower, got.TargetPower)
 		require.Equal(t, states.PowerOff, got.Power)
 		require.Contains(t, got.LastError,
-			`power state not reached: "power on" within 20s: an earlier call for the power or health has not returned yet`)
+			`power state not reached: "power on" within 20s: an earlier call for the power has not returned yet`)
 	})
 }
 

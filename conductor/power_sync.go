@@ -222,14 +222,14 @@ func (p powerRounds) force(
 	}
 }
 
-// callPower calls an operation on the power or the health of a node's hardware within a timeout. A call that does not
-// return is abandoned; until it returns, the node's calls fail.
+// callPower calls an operation of a node's hardware within a timeout. A call that does not return is abandoned; until it
+// returns, the node's calls for the same purpose fail, such as "for the power".
 func callPower[T any](
-	ctx context.Context, e *engine, timeout time.Duration, o Operation, f func(context.Context) (T, error),
+	ctx context.Context, e *engine, timeout time.Duration, o Operation, purpose string, f func(context.Context) (T, error),
 ) (result T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err = callHardware(ctx, e.types, o.Node, "for the power or health", func(ctx context.Context) (result T, err error) {
+	result, err = callHardware(ctx, e.types, o.Node, purpose, func(ctx context.Context) (result T, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {
 			result, err = f(ctx)
 			return err

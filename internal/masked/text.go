@@ -48,7 +48,7 @@ var (
 	// isURL matches a text that is a URL, perhaps without a scheme.
 	isURL = regexp.MustCompile(`^\s*([A-Za-z][A-Za-z0-9+.-]*:)?//`)
 	// slashes matches the end of the scheme of a URL within a text.
-	slashes = regexp.MustCompile(`:(//|\\/\\/)`)
+	slashes = regexp.MustCompile(`:(//|\\+/\\+/)`)
 	// host matches a host, perhaps with a port, at the beginning of a text, and a character that ends a URL within a text.
 	host = regexp.MustCompile(
 		`^(\[[0-9A-Fa-f:.]*(%[0-9A-Za-z.~%_-]*)?\]|[^\s/?#@:\[\]"'<>\\^\x60{|}[:cntrl:]]*)(:[0-9]*)?` +
