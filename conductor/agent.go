@@ -50,11 +50,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	if err == nil {
 		_, err = heartbeatMethod.dispatch(ctx, c, ident, h)
 	}
-	var refused *Error
-	if errors.Is(err, errNoConductor) && errors.As(err, &refused) {
-		refused.Reason = Invalid
-	}
-	return err
+	return invalidWithoutConductor(err)
 }
 
 func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {

@@ -199,6 +199,18 @@ func noConductor(n *Node, series states.Series, reason Reason) *Error {
 	return refused
 }
 
+// invalidWithoutConductor makes a refusal of [calls.elsewhere] match [Invalid] in place of [NotFound], as Ironic does for
+// heartbeats and virtual media, and returns any other error as it is.
+//
+// Source: heartbeat in ironic/api/controllers/v1/ramdisk.py, GetNodeAndTopicMixin in node.py.
+func invalidWithoutConductor(err error) error {
+	var refused *Error
+	if errors.Is(err, errNoConductor) && errors.As(err, &refused) {
+		refused.Reason = Invalid
+	}
+	return err
+}
+
 // forward stores a call and waits for its result, for forwardTimeout at most. The error matches
 // [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
 func (c *calls) forward(ctx context.Context, owner Member, q call) (json.RawMessage, error) {

@@ -297,6 +297,8 @@ func TestAConductorServesNoNodeOfAGroupWithoutConductors(t *testing.T) {
 				require.EqualError(t, err, "No valid host was found. Reason: No conductor service registered which supports driver "+
 					`fake-hardware for conductor group "west". Ensure the driver is valid and enabled.`, operation)
 			}
+			_, media := f.Management(n.UUID).VirtualMedia(f.ctx)
+			require.ErrorIs(t, media, conductor.Invalid)
 			require.Equal(t, n, f.settle(n))
 		})
 	}

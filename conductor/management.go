@@ -67,7 +67,8 @@ func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (non
 // VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it may
 // also be called for a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
-	return virtualMediaMethod.dispatch(ctx, m.conductor, m.ident, none{})
+	media, err := virtualMediaMethod.dispatch(ctx, m.conductor, m.ident, none{})
+	return media, invalidWithoutConductor(err)
 }
 
 func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
@@ -85,7 +86,7 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 // since 2025.2 [InMaintenance] for a node with a power failure, is the store's, or the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
 	_, err := attachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
-	return err
+	return invalidWithoutConductor(err)
 }
 
 type mediaArgs struct{ Device, Image, Source string }
@@ -111,7 +112,7 @@ func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, arg
 // [NodeManagement.AttachVirtualMedia] does.
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
 	_, err := detachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, devices)
-	return err
+	return invalidWithoutConductor(err)
 }
 
 func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, devices []string) error {

@@ -158,6 +158,7 @@ func TestTheLogMasksBytes(t *testing.T) {
 		}
 		require.Equal(t, 2, strings.Count(out.String(), shown), "%T: %s", value, &out)
 	}
+	require.NotContains(t, masked.Text(fmt.Sprintf("the BMC answers %q", secret)), "hunter2")
 	var out strings.Builder
 	slog.New(masked.Log(slog.NewTextHandler(&out, nil))).Info("",
 		"value", []byte("plain"), "raw", json.RawMessage(`{ "a": 1}`), "none", []int{1})
