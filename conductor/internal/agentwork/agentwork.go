@@ -6,6 +6,8 @@
 // Source: ironic/drivers/modules/agent_base.py.
 package agentwork
 
+//lint:file-ignore ST1005 the texts are Ironic's
+
 import (
 	"context"
 	"encoding/json"
@@ -92,7 +94,6 @@ func Answer(ctx context.Context, t Task) (Outcome, error) {
 		case errors.Is(err, agent.ErrBusy):
 			return Unchanged, nil
 		case err != nil:
-			//lint:ignore ST1005 the text is Ironic's
 			return Unchanged, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
 		}
 	}
@@ -113,19 +114,16 @@ func Answer(ctx context.Context, t Task) (Outcome, error) {
 	follows := decide(n, verdict)
 	if follows.noted {
 		if err := t.NoteResult(ctx, commands[len(commands)-1].Result); err != nil {
-			//lint:ignore ST1005 the text begins as Ironic's
 			return Unchanged, fmt.Errorf("For node %s, the result of %s step %v cannot be used: %w", n.UUID, n.Work, n.Step.Name, err)
 		}
 	}
 	if follows.reboots {
 		if err := t.Reboot(ctx); err != nil {
-			//lint:ignore ST1005 the text is Ironic's
 			return Unchanged, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", n.Work, n.Step.Name, n.UUID, err)
 		}
 	}
 	if follows.readsSteps {
 		if err := ReadSteps(ctx, t); err != nil {
-			//lint:ignore ST1005 the text is Ironic's
 			return Unchanged, fmt.Errorf("Could not continue %s on node %s: %w.", n.Noun, n.UUID, err)
 		}
 	}
