@@ -115,7 +115,9 @@ func TestThePasswordMayBeChangedDuringACleaning(t *testing.T) {
 			}
 			return nil
 		}
-		f := start(t, func(c *conductor.Config) { c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware} })
+		f := start(t, func(c *conductor.Config) {
+			c.Hardware, c.SkipPowerSync = map[string]conductor.Hardware{"fake-hardware": hardware}, true
+		})
 		n := f.node(states.Manageable)
 		f.request(n, "clean")
 		n = f.settle(n)

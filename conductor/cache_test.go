@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -310,13 +311,31 @@ func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
 // booting is hardware that tells how its machines boot.
 type booting struct {
 	*caching
+
+	mu     sync.Mutex
+	vendor string
 	mode   string
 	secure *bool
 	err    error
 }
 
+// set changes what the hardware tells.
+func (b *booting) set(vendor, mode string, secure *bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.vendor, b.mode, b.secure, b.err = vendor, mode, secure, err
+}
+
 func (b *booting) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.mode, b.secure, b.err
+}
+
+func (b *booting) ReadVendor(context.Context, *conductor.Node) (firmware, machine string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "", b.vendor, nil
 }
 
 // Source: 46ff51487 of Ironic (18.2.0): each sync round caches the vendor and how the machine boots.
@@ -345,7 +364,7 @@ func TestPowerSyncRecordsTheVendorAndHowTheMachineBoots(t *testing.T) {
 			{name: "not read", mode: "bios", err: errors.New("no answer"), wantMode: "uefi", want: &on},
 			{name: "another mode", mode: "bios", wantMode: "bios", stored: true},
 		} {
-			hardware.mode, hardware.secure, hardware.err = c.mode, c.secure, c.err
+			hardware.set("", c.mode, c.secure, c.err)
 			before := f.settle(n)
 			bubble.Sleep(3 * time.Minute)
 			now := f.settle(n)
@@ -356,8 +375,8 @@ func TestPowerSyncRecordsTheVendorAndHowTheMachineBoots(t *testing.T) {
 		}
 		require.NotContains(t, f.settle(n).Properties, "vendor")
 		require.Contains(t, log.String(), `msg="the boot mode of a node could not be read"`)
-		hardware.version = "1"
+		hardware.set("Acme", "bios", nil, nil)
 		bubble.Sleep(3 * time.Minute)
-		require.Equal(t, "vendor of 1", f.settle(n).Properties["vendor"])
+		require.Equal(t, "Acme", f.settle(n).Properties["vendor"])
 	})
 }
