@@ -297,8 +297,8 @@ func recorded(n *Node) observation {
 	return observation{health: n.Health, boot: bootState{n.BootMode, n.SecureBoot}}
 }
 
-// observe reads what a sync round records of a node's machine besides its power state, unless [Config].SkipHealth is set. What
-// is not read is as in the record.
+// observe reads what a sync round records of a node's machine besides its power state, unless [Config].SkipHealth is
+// set. What is not read is as in the record.
 //
 // Source: do_sync_power_state in ironic/conductor/manager.py.
 func (p powerRounds) observe(ctx context.Context, n *Node) observation {

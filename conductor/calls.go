@@ -199,8 +199,8 @@ func noConductor(n *Node, series states.Series, reason Reason) *Error {
 	return refused
 }
 
-// invalidWithoutConductor makes a refusal of [calls.elsewhere] match [Invalid] in place of [NotFound], as Ironic does for
-// heartbeats and virtual media, and returns any other error as it is.
+// invalidWithoutConductor makes a refusal of [calls.elsewhere] match [Invalid] in place of [NotFound], as Ironic does
+// for heartbeats and virtual media, and returns any other error as it is.
 //
 // Source: heartbeat in ironic/api/controllers/v1/ramdisk.py, GetNodeAndTopicMixin in node.py.
 func invalidWithoutConductor(err error) error {

@@ -137,7 +137,7 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 }
 
 // SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. It fails as
-// [NodeManagement.AttachVirtualMedia] does.
+// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure.
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
@@ -158,7 +158,7 @@ func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) erro
 }
 
 // SetSecureBoot enables or disables a node's UEFI secure boot, and records it. It fails as
-// [NodeManagement.AttachVirtualMedia] does.
+// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure.
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {

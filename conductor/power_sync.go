@@ -222,8 +222,8 @@ func (p powerRounds) force(
 	}
 }
 
-// callPower calls an operation of a node's hardware within a timeout. A call that does not return is abandoned; until it
-// returns, the node's calls for the same purpose fail, such as "for the power".
+// callPower calls an operation of a node's hardware within a timeout. A call that does not return is abandoned; until
+// it returns, the node's calls for the same purpose fail, such as "for the power".
 func callPower[T any](
 	ctx context.Context, e *engine, timeout time.Duration, o Operation, purpose string, f func(context.Context) (T, error),
 ) (result T, err error) {
