@@ -79,8 +79,8 @@
 //     settings with their registry, and from series 2023.2 on the versions of the firmware, are read when
 //     [conductor.CacheReader] says, and the settings also in those steps. Clients read them
 //     from the node's record; a failure to read them from the BMC is only logged.
-//   - By Redfish, the power sync also reads the boot mode and secure boot, and the health of the machine in series whose
-//     API has it (1.109).
+//   - By Redfish, the power sync also reads the boot mode and secure boot, and the health of the machine in series
+//     whose API has it (1.109).
 //   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
 //     the end of a rescue boots the instance again.
