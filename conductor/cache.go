@@ -297,46 +297,64 @@ func recorded(n *Node) observation {
 	return observation{health: n.Health, boot: bootState{n.BootMode, n.SecureBoot}}
 }
 
-// observe reads what a sync round records of a node's machine besides its power state, unless [Config].SkipHealth is
-// set. What is not read is as in the record.
+// observe reads and stores what a sync round records of a node's machine besides its power state, unless
+// [Config].SkipHealth is set. The decision about the power is stored before. If the record has changed meanwhile, the
+// next round reads again.
 //
 // Source: do_sync_power_state in ironic/conductor/manager.py.
-func (p powerRounds) observe(ctx context.Context, n *Node) observation {
+func (p powerRounds) observe(ctx context.Context, n *Node) {
+	if p.engine.config.SkipHealth {
+		return
+	}
+	seen := p.read(ctx, n)
+	if seen.equals(n) {
+		return
+	}
+	changed := n.Clone()
+	seen.store(changed)
+	changed, err := p.engine.fleet.save(ctx, changed)
+	switch {
+	case err == nil:
+		p.engine.history.health(ctx, n, changed)
+	case !errors.Is(err, ErrConflict) && ctx.Err() == nil:
+		p.engine.config.Log.Warn("what was read of a machine could not be stored", "node", n.UUID, "error", err)
+	}
+}
+
+// read reads an observation. What is not read is as in the record.
+func (p powerRounds) read(ctx context.Context, n *Node) observation {
 	config, o := p.engine.config, recorded(n)
-	if config.SkipHealth {
-		return o
-	}
-	version := config.Table.Series().MaxAPIVersion()
-	if reader, ok := config.Hardware[n.Driver].(CacheReader); ok {
-		if !n.hasVendor() {
-			o.vendor, _ = observed(ctx, p.engine, n, "vendor", readVendor(reader, config.Table.Series()))
-		}
-		if version >= bootModeAPI {
-			if boot, ok := observed(ctx, p.engine, n, "boot mode", readBoot(reader)); ok {
-				o.boot = boot
-			}
-		}
-	}
+	version, ended := config.Table.Series().MaxAPIVersion(), false
 	if reader, ok := config.Hardware[n.Driver].(HealthReader); ok && version >= healthAPI {
-		if health, ok := observed(ctx, p.engine, n, "health", reader.ReadHealth); ok {
-			o.health = health
-		}
+		ended = observed(ctx, p.engine, n, "health", reader.ReadHealth, &o.health)
+	}
+	reader, ok := config.Hardware[n.Driver].(CacheReader)
+	if ok && !n.hasVendor() && !ended {
+		ended = observed(ctx, p.engine, n, "vendor", readVendor(reader, config.Table.Series()), &o.vendor)
+	}
+	if ok && version >= bootModeAPI && !ended {
+		observed(ctx, p.engine, n, "boot mode", readBoot(reader), &o.boot)
 	}
 	return o
 }
 
-// observed reads something of a node's machine, and reports whether that has succeeded.
+// observed reads something of a node's machine into the value to, which a failure leaves as it is. It reports whether the
+// round has to read no more of the machine: the BMC has refused the log-in, or the context has ended.
 func observed[T any](
-	ctx context.Context, e *engine, n *Node, what string, read func(context.Context, *Node) (T, error),
-) (found T, ok bool) {
+	ctx context.Context, e *engine, n *Node, what string, read func(context.Context, *Node) (T, error), to *T,
+) (ended bool) {
 	o, purpose := Operation{Name: "read " + what, Node: n}, "to read the "+what
 	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, purpose, func(ctx context.Context) (T, error) { return read(ctx, n) })
-	if err != nil {
+	switch {
+	case err == nil:
+		*to = found
+		return false
+	case ctx.Err() != nil:
+		return true
+	default:
 		e.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
-		var none T
-		return none, false
+		return verify.LoginRefused(err)
 	}
-	return found, true
 }
 
 // equals reports whether a node's record has what was read.

@@ -83,7 +83,7 @@
 //
 // # Several conductors
 //
-// With a [Membership] several conductors share one store. Each of them accepts requests for any node. One conductor
+// With a [Membership] several conductors share one store. Each of them accepts requests for any node that has an owner. One conductor
 // owns a node and does its work; rendezvous hashing chooses it among the members that have the node's hardware type and
 // are in its conductor group. A conductor that stops ends its work for up to [Config.ShutdownTimeout], and others own
 // its other nodes meanwhile if the membership is a [Drainer]. When a conductor dies, hangs or is cut off, other

@@ -18,6 +18,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // patient is fake-hardware whose machines have a health.
@@ -153,4 +154,48 @@ func TestAReadThatHangsTakesThePowerFromNoNode(t *testing.T) {
 			require.Equal(t, states.PowerOff, f.settle(n).Power)
 		})
 	}
+}
+
+// refusingHealth is hardware whose health cannot be read since the password was changed after the read of the power.
+type refusingHealth struct{ *booting }
+
+func (refusingHealth) ReadHealth(context.Context, *conductor.Node) (string, error) {
+	return "", verify.Credentials
+}
+
+// BMCs lock accounts after a few refused log-ins.
+func TestARoundReadsNoMoreWhenTheLogInIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := refusingHealth{&booting{caching: newCaching(""), mode: "uefi"}}
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+		})
+		n := f.powered(states.PowerOn, states.PowerOn)
+		bubble.Sleep(10 * time.Minute)
+		require.Empty(t, f.settle(n).BootMode)
+	})
+}
+
+// wordy is hardware whose vendor does not fit into a record.
+type wordy struct{ *caching }
+
+func (wordy) ReadVendor(context.Context, *conductor.Node) (string, string, error) {
+	return "", strings.Repeat("x", 2<<20), nil
+}
+
+func TestThePowerIsStoredBeforeWhatElseARoundReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware, store := wordy{newCaching("")}, &bounded{}
+		store.limit.Store(1 << 20)
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+			c.Store = store
+		})
+		n := f.powered(states.NoPower, states.PowerOn)
+		bubble.Sleep(5 * time.Minute)
+		require.Equal(t, states.PowerOn, f.settle(n).Power)
+		require.NotZero(t, store.refused.Load())
+	})
 }

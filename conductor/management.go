@@ -83,7 +83,7 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 // node's LastError, as in Ironic. AttachVirtualMedia returns when that is stored, and after 30 s or the end of ctx at
 // the latest: then the work goes on, for 20 minutes at most. The source says who loads the image; only "http" is
 // supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], or
-// since 2025.1 [InMaintenance] for a node with a power failure, is the store's, or the context's.
+// since 2025.2 [InMaintenance] for a node with a power failure, is the store's, or the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
 	_, err := attachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
 	return invalidWithoutConductor(err)
@@ -182,9 +182,9 @@ func setSecureBootHere(ctx context.Context, c *Conductor, ident string, enabled 
 // permitsMedia refuses a change of virtual media for a node in maintenance after a power failure, whose BMC does not
 // answer.
 //
-// Source: bug 2121118 of Ironic, and attach_virtual_media in ironic/conductor/manager.py since 29.0.5 and 32.0.0.
+// Source: bug 2121118 of Ironic, and attach_virtual_media in ironic/conductor/manager.py since 32.0.0.
 func (b *rulebook) permitsMedia(n *Node, verb string) error {
-	if !n.Maintenance || n.Fault != powersync.FaultPowerFailure || b.config.Table.Series() < states.Epoxy {
+	if !n.Maintenance || n.Fault != powersync.FaultPowerFailure || b.config.Table.Series() < states.Flamingo {
 		return nil
 	}
 	refusal := refuse(InMaintenance, "Unable to %s virtual media for node %s due to power failure state", verb, n.UUID)

@@ -314,12 +314,12 @@ func TestVirtualMediaOfANodeWithAPowerFailureIsRefusedSince2025_1(t *testing.T) 
 		node   conductor.Node
 		calls  int
 	}{
-		"before 2025.1":       {states.Dalmatian, conductor.Node{Maintenance: true, Fault: fault}, 2},
-		"since 2025.1":        {states.Epoxy, conductor.Node{Maintenance: true, Fault: fault}, 0},
-		"another fault":       {states.Epoxy, conductor.Node{Maintenance: true, Fault: "clean failure"}, 2},
-		"an earlier failure":  {states.Epoxy, conductor.Node{Fault: fault}, 2},
-		"plain maintenance":   {states.Epoxy, conductor.Node{Maintenance: true}, 2},
-		"without maintenance": {states.Epoxy, conductor.Node{}, 2},
+		"before 2025.2":       {states.Epoxy, conductor.Node{Maintenance: true, Fault: fault}, 2},
+		"since 2025.2":        {states.Flamingo, conductor.Node{Maintenance: true, Fault: fault}, 0},
+		"another fault":       {states.Flamingo, conductor.Node{Maintenance: true, Fault: "clean failure"}, 2},
+		"an earlier failure":  {states.Flamingo, conductor.Node{Fault: fault}, 2},
+		"plain maintenance":   {states.Flamingo, conductor.Node{Maintenance: true}, 2},
+		"without maintenance": {states.Flamingo, conductor.Node{}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

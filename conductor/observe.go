@@ -136,7 +136,7 @@ type Tracer interface {
 type Operation struct {
 	// Name is the provision state or power state that is worked on ("deploying", "power
 	// on"), the name of a step ("deploy.deploy"), or a call of the node's hardware:
-	// "verify", "read power", or "set " followed by a power state.
+	// "verify", "read power", "read health", "read vendor", "read boot mode", or "set " followed by a power state.
 	Name string
 	Node *Node
 	// Origin is the origin of the request that started the work. It is empty for an

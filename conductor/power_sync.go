@@ -136,11 +136,11 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 	if a.Outcome == powersync.Forced {
 		return p.force(ctx, s, n, after, a, past)
 	}
-	seen := recorded(n)
-	if reading.Err == nil && reading.Invalid == nil {
-		seen = p.observe(ctx, n)
+	n, err := p.store(ctx, n, r, after)
+	if err == nil && reading.Err == nil && reading.Invalid == nil {
+		p.observe(ctx, n)
 	}
-	return a, p.store(ctx, n, r, after, seen)
+	return a, err
 }
 
 // recoverNode handles a node in a recovery round. The error comes from the store.
@@ -151,22 +151,18 @@ func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past 
 		return a, nil
 	}
 	after, a := powersync.DecideRecovery(r, p.reading(ctx, n, true), past)
-	return a, p.store(ctx, n, r, after, recorded(n))
+	_, err := p.store(ctx, n, r, after)
+	return a, err
 }
 
-// store stores a decision about a node that nobody has changed since, and what was read of its machine.
-func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record, seen observation) error {
-	if r == after && seen.equals(n) {
-		return nil
+// store stores a decision about a node that nobody has changed since, and returns the node.
+func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record) (*Node, error) {
+	if r == after {
+		return n, nil
 	}
 	changed := n.Clone()
 	changed.setPower(after)
-	seen.store(changed)
-	changed, err := p.engine.fleet.save(ctx, changed)
-	if err == nil {
-		p.engine.history.health(ctx, n, changed)
-	}
-	return err
+	return p.engine.fleet.save(ctx, changed)
 }
 
 // force reserves a node, sets its hardware to the recorded power state and stores what came of it.

@@ -215,13 +215,13 @@ func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
 	}
 }
 
-func TestTheRefusalOfAnUpdateNamesTheCurrentStateSince20261(t *testing.T) {
+func TestTheRefusalOfAnUpdateNamesTheCurrentStateSince20252(t *testing.T) {
 	for field, change := range map[string]func(*conductor.Node){
 		"resource_class": func(n *conductor.Node) { n.ResourceClass = "silver" },
 		"instance_uuid":  func(n *conductor.Node) { n.InstanceUUID = "" },
 		"bios_interface": func(n *conductor.Node) { n.Interfaces = map[string]string{"bios": "no-bios"} },
 	} {
-		for series, named := range map[states.Series]bool{states.Flamingo: false, states.Gazpacho: true} {
+		for series, named := range map[states.Series]bool{states.Epoxy: false, states.Flamingo: true} {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
 				n := f.create(conductor.Node{

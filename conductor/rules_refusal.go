@@ -123,7 +123,7 @@ func lockedText(n *Node, conductor string) string {
 func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 	allowed := strings.Join(listed(admission.InterfaceStates(), updateOrder), ", ")
 	current := ""
-	if b.config.Table.Series() >= states.Gazpacho {
+	if b.config.Table.Series() >= states.Flamingo {
 		current = fmt.Sprintf(" Current state is '%s'.", n.ProvisionState)
 	}
 	switch r.Field {

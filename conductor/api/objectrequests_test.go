@@ -286,7 +286,7 @@ func TestAllocationsAreNotSortedByTheFieldOfTheirRequest(t *testing.T) {
 func TestATemplateWithTwoEqualStepsIsRefusedInTheWordsOfTheSeries(t *testing.T) {
 	t.Parallel()
 	const step = `{"interface": "bios", "step": "a", "args": {}, "priority": 1}`
-	for series, word := range map[states.Series]string{states.Dalmatian: "deploy template", states.Epoxy: "template"} {
+	for series, word := range map[states.Series]string{states.Caracal: "deploy template", states.Dalmatian: "template"} {
 		s := start(t, series, api.Config{})
 		a := s.do("POST", "/v1/deploy_templates", "latest", `{"name": "CUSTOM_A", "steps": [`+step+`, `+step+`]}`)
 		require.Equal(t, "Deploy template invalid: Duplicate deploy steps. A "+word+
@@ -294,9 +294,9 @@ func TestATemplateWithTwoEqualStepsIsRefusedInTheWordsOfTheSeries(t *testing.T) 
 	}
 }
 
-func TestANewPortTakesTheLockOfItsNodeBefore20251(t *testing.T) {
+func TestANewPortTakesTheLockOfItsNodeBefore20232(t *testing.T) {
 	t.Parallel()
-	for series, locked := range map[states.Series]bool{states.Dalmatian: true, states.Epoxy: false} {
+	for series, locked := range map[states.Series]bool{states.Antelope: true, states.Bobcat: false} {
 		s := start(t, series, api.Config{})
 		node := s.create(`{"driver": "fake-hardware"}`)
 		s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)

@@ -154,7 +154,7 @@ func TestTheTraitThatIsNamedIsTheLastSince2026_1(t *testing.T) {
 
 func TestTheArgumentsThatLaterSeriesReadInAnotherWay(t *testing.T) {
 	t.Parallel()
-	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Dalmatian, api.Config{})
+	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Caracal, api.Config{})
 	for _, s := range []*server{s, old} {
 		s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	}

@@ -78,13 +78,14 @@ func (d *Driver) Validate(ctx context.Context, id string) error {
 }
 
 // Verify verifies a node's BMC as the [verify.Verifier] of [New] does, over the session that is kept for the node if
-// there is one. That was opened with the same Config: another password, say, is sent to the BMC.
+// there is one. That was opened with the same Config: another password, say, is sent to the BMC. A failed verification
+// closes the session.
 func (d *Driver) Verify(ctx context.Context, id string) (power states.Power, err error) {
 	c, err := d.config(ctx, id)
 	if err != nil {
 		return states.NoPower, err
 	}
-	of := call{id: id, op: "power state", login: verifyLogin, steps: true}
+	of := call{id: id, op: "power state", login: verifyLogin, verifies: true, steps: true}
 	err = d.fixed(c).do(ctx, of, func(ctx context.Context, conn connection) (err error) {
 		power, err = c.verify(ctx, conn)
 		return err
@@ -126,6 +127,9 @@ func (d DriverConfig) lookup(ctx context.Context, id string) (Config, error) {
 type call struct {
 	id, op string
 	login  string // the operation of a log-in for the call; callLogin if it is empty
+	// verifies: the call is a verification. One that fails leaves no session: no power sync uses the session of a node in
+	// enroll, and the operator gives the user a permission and asks again, which some BMCs grant at a log-in alone.
+	verifies bool
 	// steps: the call consists of steps that have their own time limits and errors.
 	steps bool
 	// long raises the limits of the Config to longTime and longRequests, unless its protocol is "ipmi".
@@ -235,6 +239,6 @@ func (s *sessions) use(
 	}
 	told := outcome{op: of.op, err: err, unauthorized: conn.refused(), expires: conn.expires(), at: time.Now()}
 	conn.history, keep, ended = conn.history.after(told, s.idle)
-	keep = keep && !conn.temporary()
+	keep = keep && !conn.temporary() && (err == nil || !of.verifies)
 	return ended, err
 }

@@ -66,6 +66,26 @@ func TestAVerificationByADriverSaysWhichStepFailed(t *testing.T) {
 	require.ErrorIs(t, err, verify.Misconfigured)
 }
 
+// Many BMCs give a user at the log-in what it is permitted to do.
+func TestAVerificationThatFailsLeavesNoSession(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
+		before := server.Logins().Succeeded
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(status)})
+		_, err := d.Verify(t.Context(), "node")
+		require.Error(t, err)
+		require.Zero(t, server.Sessions(), status)
+		require.NoError(t, server.ClearFaults())
+		_, err = d.Verify(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, before+2, server.Logins().Succeeded, status)
+		endSessions(t, server)
+		require.NoError(t, d.Close(t.Context()))
+		d = newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	}
+}
+
 func TestAPasswordIsRefusedAtTheLoginAndNotAtAResource(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})

@@ -168,7 +168,7 @@ func portNodeNamed(q *request) error {
 //
 // Source: create_port in ironic/conductor/manager.py.
 func nodeUnlockedForPort(q *request) error {
-	if q.r.Series >= states.Epoxy {
+	if q.r.Series >= states.Bobcat {
 		return nil
 	}
 	return nodeUnlocked(q)

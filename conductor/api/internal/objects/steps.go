@@ -51,7 +51,7 @@ func StepNumber() *schema.Schema {
 func toSteps(order string) func(*rest.Request, string, any) (any, error) {
 	return func(r *rest.Request, _ string, v any) (any, error) {
 		kind := "deploy template"
-		if r.Series >= states.Epoxy {
+		if r.Series >= states.Dalmatian {
 			kind = "template"
 		}
 		seen := map[string]bool{}

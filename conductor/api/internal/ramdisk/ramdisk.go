@@ -103,7 +103,7 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, missing
 	}
 	switch {
-	case r.Series >= states.Epoxy && beat.CallbackURL != "" && !hasHTTP(beat.CallbackURL):
+	case r.Series >= states.Dalmatian && beat.CallbackURL != "" && !hasHTTP(beat.CallbackURL):
 		return rest.Answer{}, fault.Invalid("An issue with the supplied \"callback_url\" has been detected.")
 	case n.Agent.URL != "" && n.Agent.URL != beat.CallbackURL:
 		return rest.Answer{}, fault.Invalid("Detected change in ramdisk provided \"callback_url\"")
