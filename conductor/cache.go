@@ -338,8 +338,8 @@ func (p powerRounds) read(ctx context.Context, n *Node) observation {
 	return o
 }
 
-// observed reads something of a node's machine into the value to, which a failure leaves as it is. It reports whether the
-// round has to read no more of the machine: the BMC has refused the log-in, or the context has ended.
+// observed reads something of a node's machine into the value to, which a failure leaves as it is. It reports whether
+// the round has to read no more of the machine: the BMC has refused the log-in, or the context has ended.
 func observed[T any](
 	ctx context.Context, e *engine, n *Node, what string, read func(context.Context, *Node) (T, error), to *T,
 ) (ended bool) {

@@ -83,16 +83,16 @@
 //
 // # Several conductors
 //
-// With a [Membership] several conductors share one store. Each of them accepts requests for any node that has an owner. One conductor
-// owns a node and does its work; rendezvous hashing chooses it among the members that have the node's hardware type and
-// are in its conductor group. A conductor that stops ends its work for up to [Config.ShutdownTimeout], and others own
-// its other nodes meanwhile if the membership is a [Drainer]. When a conductor dies, hangs or is cut off, other
-// conductors own its nodes: they drop its reservations and report its work as failed, in every state that a node cannot
-// leave by itself. A conductor that is cut off stops its work before the others take over, and its late writes change
-// nothing, since their revisions are old. A process that was suspended and resumes in the middle of a step sends no
-// further request to the hardware, see [Permit]; only the one request that it was sending can arrive late. The
-// file SPEC.md in this folder describes the protocol of records, claims, leases and fences. It argues for each promise,
-// and shows what breaks without each assumption.
+// With a [Membership] several conductors share one store. Each of them accepts requests for any node that has an owner.
+// One conductor owns a node and does its work; rendezvous hashing chooses it among the members that have the node's
+// hardware type and are in its conductor group. A conductor that stops ends its work for up to
+// [Config.ShutdownTimeout], and others own its other nodes meanwhile if the membership is a [Drainer]. When a conductor
+// dies, hangs or is cut off, other conductors own its nodes: they drop its reservations and report its work as failed,
+// in every state that a node cannot leave by itself. A conductor that is cut off stops its work before the others take
+// over, and its late writes change nothing, since their revisions are old. A process that was suspended and resumes in
+// the middle of a step sends no further request to the hardware, see [Permit]; only the one request that it was sending
+// can arrive late. The file SPEC.md in this folder describes the protocol of records, claims, leases and fences. It
+// argues for each promise, and shows what breaks without each assumption.
 //
 // The conductors may have different hardware types, and be in different groups. A conductor
 // that lacks a node's hardware type, or is not in its group, leaves a request that needs the
