@@ -307,7 +307,7 @@ func TestOnlyTheBMCLoadsTheImageOfVirtualMedia(t *testing.T) {
 }
 
 // Source: bug 2121118 of Ironic.
-func TestVirtualMediaOfANodeWithAPowerFailureIsRefusedSince2025_1(t *testing.T) {
+func TestVirtualMediaOfANodeWithAPowerFailureIsRefusedSince2025_2(t *testing.T) {
 	const fault = "power failure"
 	for name, c := range map[string]struct {
 		series states.Series

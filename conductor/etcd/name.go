@@ -50,9 +50,9 @@ type holder struct {
 const leaseGrace = 3500 * time.Millisecond
 
 // look returns the holder after a look at the lease, and whether its member is alive: the lease was renewed twice, or
-// it holds the name although it should have ended since it was first seen in this term. A new leader of etcd begins a
-// term and renews all leases, which does not count.
-func (h holder) look(lease clientv3.LeaseID, term uint64, left, ttl, since time.Duration) (next holder, alive bool) {
+// it holds the name although it was due to end, given the time since it was first seen in this term. A new leader of
+// etcd begins a term and renews all leases, by the TTL and its election timeout, which does not count.
+func (h holder) look(lease clientv3.LeaseID, term uint64, left, due, since time.Duration) (next holder, alive bool) {
 	next = holder{lease: lease, term: term, left: left}
 	if h.lease != lease {
 		return next, false
@@ -64,7 +64,7 @@ func (h holder) look(lease clientv3.LeaseID, term uint64, left, ttl, since time.
 	if left > h.left {
 		next.renewals++
 	}
-	return next, next.renewals >= 2 || since > ttl+leaseGrace
+	return next, next.renewals >= 2 || since > due+leaseGrace
 }
 
 // namePause is the time between two looks at the holder of a name.
@@ -74,12 +74,16 @@ const namePause = 500 * time.Millisecond
 // lease.
 func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, error) {
 	var h holder
-	begun := time.Now()
+	var begun time.Time   // of the looks at this lease in this term
+	var due time.Duration // from then to the end of the lease
 	for {
 		l, err := m.register(ctx, self)
 		var taken *takenError
 		if !errors.As(err, &taken) {
 			return l, err
+		}
+		if taken.lease == clientv3.NoLease { // somebody else has stored the key, and it does not end
+			return nil, conductor.ErrNameTaken
 		}
 		if _, own := m.abandoned.LoadAndDelete(taken.lease); own {
 			m.leave(ctx, &lease{client: m.store.client, id: taken.lease, key: m.store.layout.name(self.Hostname)})
@@ -95,7 +99,7 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, 
 			continue
 		}
 		if taken.lease != h.lease || term != h.term {
-			begun = time.Now()
+			begun, due = time.Now(), max(ttl, left)
 		}
 		if taken.lease != h.lease {
 			m.store.log.Warn("a member of the fleet has the name of this conductor: if its process is dead, its lease ends, "+
@@ -103,7 +107,7 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, 
 				"name", self.Hostname, "within", ttl+leaseGrace)
 		}
 		var alive bool
-		if h, alive = h.look(taken.lease, term, left, ttl, time.Since(begun)); alive {
+		if h, alive = h.look(taken.lease, term, left, due, time.Since(begun)); alive {
 			return nil, conductor.ErrNameTaken
 		}
 		if !sleep.For(ctx, namePause) {

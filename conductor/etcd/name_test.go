@@ -48,29 +48,41 @@ func TestTheHolderOfANameIsAliveIfItsLeaseIsRenewedTwiceOrDoesNotEnd(t *testing.
 }
 
 func TestElectionsOfEtcdDoNotShowThatAMemberIsAlive(t *testing.T) {
-	const ttl, longer = 4, 5 // a new leader adds the election timeout
-	synctest.Test(t, func(t *testing.T) {
-		begun, renewed, ends := time.Now(), []float64{1.2, 3.2, 6.2}, 4.0
-		server := &server{succeeds: true}
-		server.get = func(clientv3.Op) (*clientv3.GetResponse, error) {
-			for len(renewed) > 0 && time.Since(begun).Seconds() > renewed[0] {
-				server.term++
-				renewed, ends = renewed[1:], renewed[0]+longer
+	const ttl = 4
+	for election, after := range map[float64]time.Duration{1: 11500 * time.Millisecond, 5: 15500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			begun, renewed, ends := time.Now(), []float64{1.2, 3.2, 6.2}, 4.0
+			server := &server{succeeds: true}
+			server.get = func(clientv3.Op) (*clientv3.GetResponse, error) {
+				for len(renewed) > 0 && time.Since(begun).Seconds() > renewed[0] {
+					server.term++
+					renewed, ends = renewed[1:], renewed[0]+ttl+election
+				}
+				if time.Since(begun).Seconds() < ends {
+					return &clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{{Lease: 7}}}, nil
+				}
+				return &clientv3.GetResponse{}, nil
 			}
-			if time.Since(begun).Seconds() < ends {
-				return &clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{{Lease: 7}}}, nil
+			server.remains = func(clientv3.LeaseID) (int64, int64, error) {
+				return int64(ends - time.Since(begun).Seconds()), ttl, nil
 			}
-			return &clientv3.GetResponse{}, nil
-		}
-		server.remains = func(clientv3.LeaseID) (int64, int64, error) {
-			return int64(ends - time.Since(begun).Seconds()), ttl, nil
-		}
-		s, log := scripted(t, server)
-		_, err := s.Membership(ttl*time.Second).claim(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"})
-		require.NoError(t, err)
-		require.Equal(t, 11500*time.Millisecond, time.Since(begun))
-		require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
-	})
+			s, log := scripted(t, server)
+			_, err := s.Membership(ttl*time.Second).claim(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"})
+			require.NoError(t, err)
+			require.Equal(t, after, time.Since(begun))
+			require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+		})
+	}
+}
+
+func TestANameThatNoLeaseHoldsIsTaken(t *testing.T) {
+	server := &server{succeeds: true}
+	server.get = func(clientv3.Op) (*clientv3.GetResponse, error) {
+		return &clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{{}}}, nil
+	}
+	s, _ := scripted(t, server)
+	_, err := s.Membership(0).claim(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"})
+	require.ErrorIs(t, err, conductor.ErrNameTaken)
 }
 
 func TestAMemberTakesItsNameFromItsOwnEarlierLease(t *testing.T) {
