@@ -64,8 +64,8 @@ func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (non
 	return withInterface(ctx, c.engine.exclusively, ident, function{name: "inject_nmi"}, inject)
 }
 
-// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does, but with [Invalid] if
-// no conductor serves the node. Since 2026.1 it may also be called for a node that is reserved.
+// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does, but with [Invalid]
+// if no conductor serves the node. Since 2026.1 it may also be called for a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
 	media, err := virtualMediaMethod.dispatch(ctx, m.conductor, m.ident, none{})
 	return media, invalidWithoutConductor(err)
@@ -137,8 +137,8 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 }
 
 // SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. It fails as
-// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure, and fails with [NotFound] if no
-// conductor serves the node.
+// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure, and fails with [NotFound] if
+// no conductor serves the node.
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
@@ -159,8 +159,8 @@ func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) erro
 }
 
 // SetSecureBoot enables or disables a node's UEFI secure boot, and records it. It fails as
-// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure, and fails with [NotFound] if no
-// conductor serves the node.
+// [NodeManagement.AttachVirtualMedia] does, but also serves a node with a power failure, and fails with [NotFound] if
+// no conductor serves the node.
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
