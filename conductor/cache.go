@@ -96,14 +96,21 @@ func readMachine(ctx context.Context, t *Task, reader *cacheReads) func(*Node) {
 	}
 }
 
-// readVendor returns a function that reads the vendor of a machine.
+// maxVendor bounds a vendor in bytes. Text of a BMC that is longer is no name, and would leave a record no room.
+const maxVendor = 255
+
+// readVendor returns a function that reads the vendor of a machine, "" for one that is too long.
 func readVendor(reader CacheReader, series states.Series) func(context.Context, *Node) (string, error) {
 	return func(ctx context.Context, n *Node) (string, error) {
 		firmware, machine, err := reader.ReadVendor(ctx, n)
 		if series < states.Gazpacho || err != nil { // the firmware's vendor may be read without a log-in
 			firmware = ""
 		}
-		return cmp.Or(firmware, machine), err
+		vendor := cmp.Or(firmware, machine)
+		if len(vendor) > maxVendor {
+			vendor = ""
+		}
+		return vendor, err
 	}
 }
 

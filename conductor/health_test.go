@@ -177,25 +177,30 @@ func TestARoundReadsNoMoreWhenTheLogInIsRefused(t *testing.T) {
 	})
 }
 
-// wordy is hardware whose vendor does not fit into a record.
-type wordy struct{ *caching }
+// wordy is hardware whose vendor is no name.
+type wordy struct{ *booting }
 
 func (wordy) ReadVendor(context.Context, *conductor.Node) (string, string, error) {
-	return "", strings.Repeat("x", 2<<20), nil
+	return "", strings.Repeat("x", 256), nil
 }
 
+// The boot mode does not fit into a record, and the vendor would leave it no room.
 func TestThePowerIsStoredBeforeWhatElseARoundReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hardware, store := wordy{newCaching("")}, &bounded{}
-		store.limit.Store(1 << 20)
-		f := start(t, func(c *conductor.Config) {
-			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
-			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
-			c.Store = store
+	for mode, refused := range map[string]bool{"uefi": false, strings.Repeat("x", 2<<20): true} {
+		synctest.Test(t, func(t *testing.T) {
+			hardware, store := wordy{&booting{caching: newCaching(""), mode: mode}}, &bounded{}
+			store.limit.Store(1 << 20)
+			f := start(t, func(c *conductor.Config) {
+				hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+				c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+				c.Store = store
+			})
+			n := f.powered(states.NoPower, states.PowerOn)
+			bubble.Sleep(5 * time.Minute)
+			n = f.settle(n)
+			require.Equal(t, states.PowerOn, n.Power)
+			require.Equal(t, refused, store.refused.Load() > 0)
+			require.NotContains(t, n.Properties, "vendor")
 		})
-		n := f.powered(states.NoPower, states.PowerOn)
-		bubble.Sleep(5 * time.Minute)
-		require.Equal(t, states.PowerOn, f.settle(n).Power)
-		require.NotZero(t, store.refused.Load())
-	})
+	}
 }
