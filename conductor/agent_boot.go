@@ -110,7 +110,9 @@ func (t *Task) withBooter(ctx context.Context, do func(AgentBooter, context.Cont
 	return do(booter, ctx, t)
 }
 
-// callBooter is withBooter outside of a step. what says what the call is for.
+// callBooter does outside of a step what withBooter does within one. A call that hangs is abandoned when its context
+// has ended, and the node's later calls for the same purpose fail until it returns. The argument what names the
+// purpose.
 func (t *Task) callBooter(ctx context.Context, what string, do func(AgentBooter, context.Context, *Task) error) error {
 	return t.withBooter(ctx, func(booter AgentBooter, ctx context.Context, t *Task) error {
 		return t.engine.types.call(ctx, t.Node(), what, func(ctx context.Context) error { return do(booter, ctx, t) })

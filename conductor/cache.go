@@ -18,9 +18,9 @@ import (
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
 // conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
 // and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. The power sync calls
-// ReadVendor and ReadBootMode after it has read a power state. A failure is logged, and the record keeps what it has.
-// But if the BMC refuses the log-in ([verify.LoginRefused]) before anything is read, a cleaning or a service fails
-// before its first step: a step would be refused, too, and BMCs lock accounts after a few attempts.
+// ReadVendor and ReadBootMode after it has read a power state. If a read fails, the conductor logs the error and leaves
+// the record as it is. But if the BMC refuses the log-in ([verify.LoginRefused]) before anything is read, a cleaning or
+// a service fails before its first step: a step would be refused, too, and BMCs lock accounts after a few attempts.
 //
 // Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py; do_sync_power_state in
 // ironic/conductor/manager.py.
@@ -292,21 +292,21 @@ const (
 	bootModeAPI = 75
 )
 
-// observation is what a sync round reads of a machine besides its power state.
+// observation has the properties of a machine that a round of the power sync records besides the power state.
 type observation struct {
 	health string
 	boot   bootState
 	vendor string // "" if the node has one, or none was read
 }
 
-// recorded returns what a node's record has.
+// recorded returns the properties that a node's record has now.
 func recorded(n *Node) observation {
 	return observation{health: n.Health, boot: bootState{n.BootMode, n.SecureBoot}}
 }
 
-// observe reads and stores what a sync round records of a node's machine besides its power state, unless
-// [Config].SkipHealth is set. The decision about the power is stored before. If the record has changed meanwhile, the
-// next round reads again.
+// observe reads the health, the boot mode and the missing vendor of a node's machine in a round of the power sync, and
+// stores them. It does nothing if [Config].SkipHealth is set. The round has stored its decision about the power before.
+// If somebody has changed the record meanwhile, observe stores nothing, and the next round reads again.
 //
 // Source: do_sync_power_state in ironic/conductor/manager.py.
 func (p powerRounds) observe(ctx context.Context, n *Node) {
@@ -328,7 +328,7 @@ func (p powerRounds) observe(ctx context.Context, n *Node) {
 	}
 }
 
-// read reads an observation. What is not read is as in the record.
+// read reads the properties from the machine. It returns the record's value of a property that it cannot read.
 func (p powerRounds) read(ctx context.Context, n *Node) observation {
 	config, o := p.engine.config, recorded(n)
 	version, ended := config.Table.Series().MaxAPIVersion(), false
@@ -364,7 +364,7 @@ func observed[T any](
 	}
 }
 
-// equals reports whether a node's record has what was read.
+// equals reports whether a node's record already has these properties.
 func (o observation) equals(n *Node) bool {
 	same := o.boot.secure == n.SecureBoot || o.boot.secure != nil && n.SecureBoot != nil && *o.boot.secure == *n.SecureBoot
 	return same && o.boot.mode == n.BootMode && o.health == n.Health && o.vendor == ""

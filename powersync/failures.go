@@ -74,8 +74,8 @@ func (f *failingNodes) put(id string, now failingNode) {
 }
 
 // endCount ends the count and the backoff of a node that has recovered. The last error that a round has stored is kept,
-// so that the next success clears it; known is that of the record, empty if no round has stored that. See
-// [DecideRecovery].
+// so that the next success clears it; known is the last error in the record if a round has stored it, and empty
+// otherwise. See [DecideRecovery].
 func (f *failingNodes) endCount(id, known string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,8 +47,8 @@ func (o *options) hardwareConfig() hardware.Config {
 	}
 }
 
-// newHardware returns the hardware types, and those of them that log out of BMCs when they are closed. The images may
-// be nil.
+// newHardware returns the hardware types, and a list of the types that log out of BMCs when they are closed. The images
+// may be nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, []closer, error) {
 	config := o.hardwareConfig()
 	config.Images, config.Log = published, log

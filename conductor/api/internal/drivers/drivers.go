@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show
-// the members of the cluster and their hardware types, and have no records of their own. As in package nodes, the
-// checks of a request are in a list, and then the handler shows what they have found.
+// the members of the cluster and their hardware types, and have no records of their own. As in package nodes,
+// each request passes a list of checks, and the handler then returns what the checks have found.
 package drivers
 
 import (

@@ -17,9 +17,9 @@ import (
 // isKey matches the definition of a key of an argument.
 var isKey = regexp.MustCompile(`^(need|text|word|uuid|ident|list|boolean|integer)\(`)
 
-// TestNoOrderOfChecksChangesByAccident compares the lists of checks of handlers, also those of the packages beside this
-// one, with testdata/orders.txt, as a test of package objects does for the resources there. Whoever changes an order by
-// Ironic's code changes the file, too.
+// TestNoOrderOfChecksChangesByAccident compares the lists of checks of the handlers in this package, and in the
+// packages drivers and objects, with testdata/orders.txt, as a test of package objects does for the resources there.
+// Whoever changes an order by Ironic's code changes the file, too.
 func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)

@@ -36,7 +36,8 @@ func (c Checks[Q]) Fault(q Q) error {
 	return nil
 }
 
-// Then returns the handler of a request: begin returns what the checks get for it, and serve answers one that passes.
+// Then returns a handler of requests. The handler calls begin, gives the result to the checks, and calls serve with it
+// if the request passes all of them.
 func (c Checks[Q]) Then(begin func(*Request) Q, serve func(Q) (Answer, error)) Serve {
 	return func(r *Request) (Answer, error) {
 		q := begin(r)
