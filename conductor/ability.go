@@ -16,10 +16,14 @@ import (
 // interface: nil if it is ready for work, or the reason why it is not. The error matches
 // [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
-	return validateMethod.dispatch(ctx, c, ident, none{})
+	return dispatch(ctx, c, ident, validateRequest{})
 }
 
-func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (problems, error) {
+type validateRequest struct{}
+
+func (validateRequest) method() string { return "validate" }
+
+func (validateRequest) here(ctx context.Context, c *Conductor, ident string) (problems, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -60,20 +64,24 @@ func (e *engine) validateWithPorts(ctx context.Context, hardware Hardware, n *No
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
-	boot, err := bootDeviceMethod.dispatch(ctx, c, ident, none{})
+	boot, err := dispatch(ctx, c, ident, bootDeviceRequest{})
 	return boot.Device, boot.Persistent, err
 }
 
 // bootDevices is the word in the refusal of a request that only a [BootDeviceManager] can serve.
 const bootDevices = "boot devices"
 
-type bootArgs struct {
+type bootDevice struct {
 	Device     string
 	Persistent bool
 }
 
-func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bootArgs, error) {
-	read := func(b BootDeviceManager, ctx context.Context, n *Node) (boot bootArgs, err error) {
+type bootDeviceRequest struct{}
+
+func (bootDeviceRequest) method() string { return "boot device" }
+
+func (bootDeviceRequest) here(ctx context.Context, c *Conductor, ident string) (bootDevice, error) {
+	read := func(b BootDeviceManager, ctx context.Context, n *Node) (boot bootDevice, err error) {
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return boot, err
 	}
@@ -83,10 +91,14 @@ func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bo
 // BootDevices returns the devices that a node can boot from; it fails as
 // [Conductor.BootDevice] does.
 func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, error) {
-	return bootDevicesMethod.dispatch(ctx, c, ident, none{})
+	return dispatch(ctx, c, ident, bootDevicesRequest{})
 }
 
-func bootDevicesHere(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
+type bootDevicesRequest struct{}
+
+func (bootDevicesRequest) method() string { return "boot devices" }
+
+func (bootDevicesRequest) here(ctx context.Context, c *Conductor, ident string) ([]string, error) {
 	devices, err := withInterface(ctx, c.engine.shared, ident, function{name: bootDevices}, BootDeviceManager.BootDevices)
 	if c.config.Table.Series() < uefiHTTPSince {
 		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
@@ -105,21 +117,25 @@ const (
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
 // it fails as [Conductor.BootDevice] does. It may take two minutes, and goes on after the end of ctx.
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
-	_, err := setBootDeviceMethod.dispatch(ctx, c, ident, bootArgs{device, persistent})
+	_, err := dispatch(ctx, c, ident, setBootDeviceRequest{device, persistent})
 	return err
 }
 
-func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args bootArgs) (none, error) {
+type setBootDeviceRequest bootDevice
+
+func (setBootDeviceRequest) method() string { return "set boot device" }
+
+func (r setBootDeviceRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	set := func(ctx context.Context, hardware Hardware, n *Node) (func(*Node), error) {
 		by, ok := hardware.(BootDeviceManager)
 		switch {
 		case !ok:
 			return nil, unsupported(n, bootDevices)
-		case args.Device == uefiHTTP && c.config.Table.Series() < uefiHTTPSince:
-			return nil, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
+		case r.Device == uefiHTTP && c.config.Table.Series() < uefiHTTPSince:
+			return nil, refuse(Invalid, "Invalid boot device %s specified.", r.Device)
 		}
 		after := n.Clone()
-		err := by.SetBootDevice(ctx, after, args.Device, args.Persistent)
+		err := by.SetBootDevice(ctx, after, r.Device, r.Persistent)
 		if reflect.DeepEqual(after.DriverInternalInfo, n.DriverInternalInfo) {
 			return nil, err
 		}
@@ -170,10 +186,14 @@ func withInterface[A, R any](
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or
 // [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
-	return vendorMethodsMethod.dispatch(ctx, c, ident, none{})
+	return dispatch(ctx, c, ident, vendorMethodsRequest{})
 }
 
-func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
+type vendorMethodsRequest struct{}
+
+func (vendorMethodsRequest) method() string { return "vendor methods" }
+
+func (vendorMethodsRequest) here(ctx context.Context, c *Conductor, ident string) (map[string]VendorMethod, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -188,16 +208,18 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is a
 // [*HardwareError] or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	return callVendorMethod.dispatch(ctx, c, ident, vendorArgs{method, args})
+	return dispatch(ctx, c, ident, vendorRequest{method, args})
 }
 
-type vendorArgs struct {
+type vendorRequest struct {
 	Method string
 	Args   map[string]any
 }
 
-func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendorArgs) (any, error) {
-	methods, err := vendorMethodsHere(ctx, c, ident, none{})
+func (vendorRequest) method() string { return "vendor" }
+
+func (r vendorRequest) here(ctx context.Context, c *Conductor, ident string) (any, error) {
+	methods, err := vendorMethodsRequest{}.here(ctx, c, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -205,15 +227,15 @@ func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendor
 	call := func(ctx context.Context, hardware Hardware, n *Node) (change func(*Node), err error) {
 		vendor := c.engine.types.vendor(hardware, n)
 		if vendor == nil {
-			return nil, refuse(Unsupported, "No handler for method %s", args.Method)
+			return nil, refuse(Unsupported, "No handler for method %s", r.Method)
 		}
-		answer, err = vendor.CallVendor(ctx, n, args.Method, args.Args)
+		answer, err = vendor.CallVendor(ctx, n, r.Method, r.Args)
 		return nil, err
 	}
-	what := "method " + args.Method
-	switch m, ok := methods[args.Method]; {
+	what := "method " + r.Method
+	switch m, ok := methods[r.Method]; {
 	case !ok:
-		return nil, refuse(Unsupported, "No handler for method %s", args.Method)
+		return nil, refuse(Unsupported, "No handler for method %s", r.Method)
 	case !m.Exclusive:
 		err = c.engine.shared(ctx, clientCallTimeout, ident, what, call)
 	default:

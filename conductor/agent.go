@@ -48,22 +48,24 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 	}
 	if err == nil {
-		_, err = heartbeatMethod.dispatch(ctx, c, ident, h)
+		_, err = dispatch(ctx, c, ident, h)
 	}
 	return invalidWithoutConductor(err)
 }
 
-func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
+func (Heartbeat) method() string { return "heartbeat" }
+
+func (h Heartbeat) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	n, err := c.fleet.node(ctx, ident)
 	if err != nil {
-		return err
+		return none{}, err
 	}
 	if err := c.rules.checkHeartbeat(n, h); err != nil { // names are looked up for no stranger
-		return err
+		return none{}, err
 	}
 	if h.CallbackURL != "" { // an agent that takes no commands has none
 		if err := c.engine.permitAgent(ctx, n, h); err != nil {
-			return err
+			return none{}, err
 		}
 	}
 	consults := false
@@ -89,26 +91,26 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	before, n, err := c.fleet.editPrepared(ctx, ident, prepare, c.fleet.editFrom)
 	if errors.Is(err, errNothingToDo) {
 		c.config.Log.Warn("an agent has sent a heartbeat in a state that allows none", "node", ident)
-		return nil
+		return none{}, nil
 	}
 	if err != nil {
-		return err
+		return none{}, err
 	}
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
 	effect, failure, err := c.engine.heartbeatEffect(ctx, n, h, consults)
 	if err != nil {
-		return err
+		return none{}, err
 	}
 	c.config.Log.Debug("a heartbeat", "node", n.UUID, "state", n.ProvisionState, "effect", effect)
 	switch effect {
 	case heartbeatResumes:
-		return resume(ctx, c, ident, failure, n.waitsAs)
+		return none{}, resume(ctx, c, ident, failure, n.waitsAs)
 	case heartbeatConsults:
 		c.engine.consultAgent(n)
 	}
-	return nil
+	return none{}, nil
 }
 
 // heartbeatEffect says what the conductor does after it has stored a heartbeat. Its text is logged.

@@ -38,7 +38,7 @@ type call struct {
 	Host   string          `json:"host"` // the name of the called conductor
 	Node   string          `json:"node"` // UUID
 	Origin string          `json:"origin,omitzero"`
-	Method string          `json:"method"` // a key of ownerMethods
+	Method string          `json:"method"` // of an ownerRequest
 	Args   json.RawMessage `json:"args"`
 	Result *callResult     `json:"result,omitzero"` // nil until the call is done
 }
@@ -49,96 +49,100 @@ type callResult struct {
 	Err   *callError      `json:"error,omitzero"`
 }
 
-// ownerMethod is a method of a [Conductor] that needs the node's hardware type: do carries it out, and
-// call leaves it to the node's owner where this conductor cannot serve the node. The arguments A and the
-// result R travel as JSON. The name is in the store: conductors of an earlier release call the method by it.
-type ownerMethod[A, R any] struct {
-	name string
-	do   func(ctx context.Context, c *Conductor, ident string, args A) (R, error)
+// ownerRequest is a request for a node that needs the node's hardware type: the node's owner carries it out where this
+// conductor cannot serve the node. The request and its result R travel as JSON.
+type ownerRequest[R any] interface {
+	// method is the name of the request in the store: conductors of an earlier release know it by that.
+	method() string
+	// here carries the request out for a node that this conductor serves.
+	here(ctx context.Context, c *Conductor, ident string) (R, error)
 }
 
-// The methods that conductors call on one another. The function of each, whose name ends in Here, is the method of
-// [Conductor] or [NodeManagement] for a node that this conductor serves.
-var (
-	validateMethod           = forOwner("validate", validateHere)
-	provisionMethod          = forOwnerNoResult("provision", provisionHere)
-	setPowerMethod           = forOwnerNoResult("set power", setPowerHere)
-	heartbeatMethod          = forOwnerNoResult("heartbeat", heartbeatHere)
-	bootDeviceMethod         = forOwner("boot device", bootDeviceHere)
-	bootDevicesMethod        = forOwner("boot devices", bootDevicesHere)
-	setBootDeviceMethod      = forOwner("set boot device", setBootDeviceHere)
-	vendorMethodsMethod      = forOwner("vendor methods", vendorMethodsHere)
-	callVendorMethod         = forOwner("vendor", callVendorHere)
-	injectNMIMethod          = forOwner("inject nmi", injectNMIHere)
-	virtualMediaMethod       = forOwner("virtual media", readVirtualMediaHere)
-	attachVirtualMediaMethod = forOwnerNoResult("attach virtual media", attachVirtualMediaHere)
-	detachVirtualMediaMethod = forOwnerNoResult("detach virtual media", detachVirtualMediaHere)
-	setBootModeMethod        = forOwnerNoResult("set boot mode", setBootModeHere)
-	setSecureBootMethod      = forOwnerNoResult("set secure boot", setSecureBootHere)
-	indicatorsMethod         = forOwner("indicators", readIndicatorsHere)
-	indicatorStateMethod     = forOwner("indicator state", readIndicatorHere)
-)
-
-// ownerMethods has the methods that conductors call of each other, by name, with arguments and result in JSON.
-var ownerMethods = map[string]func(context.Context, *Conductor, string, json.RawMessage) (json.RawMessage, error){}
-
-// none stands for the arguments or the result of a method that has none.
+// none is the result of a request that has none.
 type none = struct{}
 
-// serve carries the method out for another conductor.
-func (m ownerMethod[A, R]) serve(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
-	var args A
-	if err := exactjson.Unmarshal(text, &args); err != nil {
-		return nil, fmt.Errorf("decode the arguments of the request %q: %w", m.name, err)
-	}
-	result, err := m.do(ctx, c, ident, args)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(result)
-}
-
-// forOwner adds to ownerMethods a method that the owner of a node carries out, and returns it.
-func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
-	m := ownerMethod[A, R]{name, do}
-	ownerMethods[name] = m.serve
-	return m
-}
-
-// forOwnerNoResult is forOwner for a method that returns only an error.
-func forOwnerNoResult[A any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) error) ownerMethod[A, none] {
-	return forOwner(name, func(ctx context.Context, c *Conductor, ident string, args A) (none, error) {
-		return none{}, do(ctx, c, ident, args)
-	})
-}
-
-// dispatch carries the method out, here or by the node's owner.
-func (m ownerMethod[A, R]) dispatch(ctx context.Context, c *Conductor, ident string, args A) (result R, err error) {
+// dispatch carries a request out, here or by the node's owner.
+func dispatch[R any](ctx context.Context, c *Conductor, ident string, request ownerRequest[R]) (result R, err error) {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
 	switch {
 	case err != nil:
 		return result, err
 	case owner.ID == "":
-		return m.do(ctx, c, ident, args)
+		return request.here(ctx, c, ident)
 	default:
-		return m.forward(ctx, c, owner, n, args)
+		return forward(ctx, c, owner, n, request)
 	}
 }
 
-// forward lets the owner of a node carry the method out.
-func (m ownerMethod[A, R]) forward(ctx context.Context, c *Conductor, owner Member, n *Node, args A) (result R, err error) {
-	text, err := json.Marshal(args)
+// forward lets the owner of a node carry a request out.
+func forward[R any](ctx context.Context, c *Conductor, owner Member, n *Node, request ownerRequest[R]) (result R, err error) {
+	method := request.method()
+	args, err := json.Marshal(request)
 	if err != nil {
-		return result, fmt.Errorf("encode the arguments of the request %q: %w", m.name, err)
+		return result, fmt.Errorf("encode the arguments of the request %q: %w", method, err)
 	}
-	value, err := c.calls.forward(ctx, owner, call{Node: n.UUID, Method: m.name, Args: text})
+	value, err := c.calls.forward(ctx, owner, call{Node: n.UUID, Method: method, Args: args})
 	if err != nil {
 		return result, err
 	}
 	if err := exactjson.Unmarshal(value, &result); err != nil {
-		return result, fmt.Errorf("decode the result of the request %q: %w", m.name, err)
+		return result, fmt.Errorf("decode the result of the request %q: %w", method, err)
 	}
 	return result, nil
+}
+
+// carryOut carries out a request that another conductor has left to this one.
+func (c *calls) carryOut(ctx context.Context, q call) (json.RawMessage, error) {
+	switch q.Method {
+	case validateRequest{}.method():
+		return decodeAndDo[validateRequest](ctx, c.conductor, q)
+	case ProvisionRequest{}.method():
+		return decodeAndDo[ProvisionRequest](ctx, c.conductor, q)
+	case powerRequest{}.method():
+		return decodeAndDo[powerRequest](ctx, c.conductor, q)
+	case Heartbeat{}.method():
+		return decodeAndDo[Heartbeat](ctx, c.conductor, q)
+	case bootDeviceRequest{}.method():
+		return decodeAndDo[bootDeviceRequest](ctx, c.conductor, q)
+	case bootDevicesRequest{}.method():
+		return decodeAndDo[bootDevicesRequest](ctx, c.conductor, q)
+	case setBootDeviceRequest{}.method():
+		return decodeAndDo[setBootDeviceRequest](ctx, c.conductor, q)
+	case vendorMethodsRequest{}.method():
+		return decodeAndDo[vendorMethodsRequest](ctx, c.conductor, q)
+	case vendorRequest{}.method():
+		return decodeAndDo[vendorRequest](ctx, c.conductor, q)
+	case nmiRequest{}.method():
+		return decodeAndDo[nmiRequest](ctx, c.conductor, q)
+	case mediaRequest{}.method():
+		return decodeAndDo[mediaRequest](ctx, c.conductor, q)
+	case attachMediaRequest{}.method():
+		return decodeAndDo[attachMediaRequest](ctx, c.conductor, q)
+	case detachMediaRequest{}.method():
+		return decodeAndDo[detachMediaRequest](ctx, c.conductor, q)
+	case bootModeRequest("").method():
+		return decodeAndDo[bootModeRequest](ctx, c.conductor, q)
+	case secureBootRequest(false).method():
+		return decodeAndDo[secureBootRequest](ctx, c.conductor, q)
+	case indicatorsRequest{}.method():
+		return decodeAndDo[indicatorsRequest](ctx, c.conductor, q)
+	case indicatorRequest{}.method():
+		return decodeAndDo[indicatorRequest](ctx, c.conductor, q)
+	}
+	return nil, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
+}
+
+// decodeAndDo carries out the request Q of another conductor.
+func decodeAndDo[Q ownerRequest[R], R any](ctx context.Context, c *Conductor, q call) (json.RawMessage, error) {
+	var request Q
+	if err := exactjson.Unmarshal(q.Args, &request); err != nil {
+		return nil, fmt.Errorf("decode the arguments of the request %q: %w", q.Method, err)
+	}
+	result, err := request.here(ctx, c, q.Node)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
 }
 
 // calls makes the calls of a conductor to others, and serves theirs.
@@ -334,11 +338,7 @@ func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 func (c *calls) answer(ctx context.Context, q call) callResult {
 	ctx = context.WithValue(ctx, originKey{}, q.Origin)
 	value, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (json.RawMessage, error) {
-		method := ownerMethods[q.Method]
-		if method == nil {
-			return nil, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
-		}
-		return method(ctx, c.conductor, q.Node, q.Args)
+		return c.carryOut(ctx, q)
 	})
 	return callResult{Value: value, Err: asCallError(err)}
 }

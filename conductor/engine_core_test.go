@@ -4,11 +4,11 @@ package conductor
 
 import (
 	"context"
-	"maps"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,19 +65,42 @@ func TestARequestIsToldWhyItGetsNoWorker(t *testing.T) {
 }
 
 // A call travels by the method's name in the store, also between conductors of different releases.
-func TestEachMethodThatConductorsCallKeepsItsName(t *testing.T) {
-	require.Equal(t, []string{
-		"attach virtual media", "boot device", "boot devices", "detach virtual media", "heartbeat", "indicator state", "indicators",
-		"inject nmi", "provision", "set boot device", "set boot mode", "set power", "set secure boot", "validate", "vendor",
-		"vendor methods", "virtual media",
-	}, slices.Sorted(maps.Keys(ownerMethods)))
+func TestEachRequestThatConductorsLeaveToOneAnotherKeepsItsName(t *testing.T) {
+	requests := map[string]string{
+		"attach virtual media": "attachMediaRequest",
+		"boot device":          "bootDeviceRequest",
+		"boot devices":         "bootDevicesRequest",
+		"detach virtual media": "detachMediaRequest",
+		"heartbeat":            "Heartbeat",
+		"indicator state":      "indicatorRequest",
+		"indicators":           "indicatorsRequest",
+		"inject nmi":           "nmiRequest",
+		"provision":            "ProvisionRequest",
+		"set boot device":      "setBootDeviceRequest",
+		"set boot mode":        "bootModeRequest",
+		"set power":            "powerRequest",
+		"set secure boot":      "secureBootRequest",
+		"validate":             "validateRequest",
+		"vendor":               "vendorRequest",
+		"vendor methods":       "vendorMethodsRequest",
+		"virtual media":        "mediaRequest",
+	}
+	c := &calls{config: &Config{Name: "a"}}
+	for method, request := range requests {
+		_, err := c.carryOut(t.Context(), call{Method: method, Args: json.RawMessage("1")})
+		require.EqualError(t, err, fmt.Sprintf("decode the arguments of the request %q: "+
+			"json: cannot unmarshal number into Go value of type conductor.%s", method, request))
+	}
+	_, err := c.carryOut(t.Context(), call{Method: "inspect"})
+	require.EqualError(t, err, `conductor a has no method "inspect"`)
+	require.ErrorIs(t, err, Unsupported)
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	declared := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		declared += len(regexp.MustCompile(`(?m)^\s*(?:var )?\w+ += forOwner`).FindAll(text, -1))
+		declared += len(regexp.MustCompile(`(?m)^func \(\w+\) method\(\) string {`).FindAll(text, -1))
 	}
-	require.Len(t, ownerMethods, declared, "no two methods have the same name")
+	require.Len(t, requests, declared, "each request is carried out for other conductors")
 }

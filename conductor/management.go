@@ -55,11 +55,15 @@ func (c *Conductor) Management(ident string) NodeManagement { return NodeManagem
 // InjectNMI sends a node's machine a non-maskable interrupt. The error matches [NotFound],
 // [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (m NodeManagement) InjectNMI(ctx context.Context) error {
-	_, err := injectNMIMethod.dispatch(ctx, m.conductor, m.ident, none{})
+	_, err := dispatch(ctx, m.conductor, m.ident, nmiRequest{})
 	return err
 }
 
-func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
+type nmiRequest struct{}
+
+func (nmiRequest) method() string { return "inject nmi" }
+
+func (nmiRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	inject := func(by Management, ctx context.Context, n *Node) (none, error) { return none{}, by.InjectNMI(ctx, n) }
 	return withInterface(ctx, c.engine.exclusively, ident, function{name: "inject_nmi"}, inject)
 }
@@ -67,11 +71,15 @@ func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (non
 // VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does, but with [Invalid]
 // if no conductor serves the node. Since 2026.1 it may also be called for a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
-	media, err := virtualMediaMethod.dispatch(ctx, m.conductor, m.ident, none{})
+	media, err := dispatch(ctx, m.conductor, m.ident, mediaRequest{})
 	return media, invalidWithoutConductor(err)
 }
 
-func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
+type mediaRequest struct{}
+
+func (mediaRequest) method() string { return "virtual media" }
+
+func (mediaRequest) here(ctx context.Context, c *Conductor, ident string) ([]VirtualMedia, error) {
 	read := c.engine.shared
 	if c.config.Table.Series() < states.Gazpacho {
 		read = c.engine.exclusively
@@ -85,24 +93,26 @@ func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ non
 // supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], or
 // since 2025.2 [InMaintenance] for a node with a power failure, is the store's, or the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
-	_, err := attachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
+	_, err := dispatch(ctx, m.conductor, m.ident, attachMediaRequest{device, image, source})
 	return invalidWithoutConductor(err)
 }
 
-type mediaArgs struct{ Device, Image, Source string }
+type attachMediaRequest struct{ Device, Image, Source string }
 
-func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, args mediaArgs) error {
+func (attachMediaRequest) method() string { return "attach virtual media" }
+
+func (r attachMediaRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	attach := func(ctx context.Context, by Management, n *Node) error {
-		if args.Source != "" && args.Source != "http" {
-			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", args.Source)
+		if r.Source != "" && r.Source != "http" {
+			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", r.Source)
 		}
-		return by.AttachVirtualMedia(ctx, n, args.Device, args.Image)
+		return by.AttachVirtualMedia(ctx, n, r.Device, r.Image)
 	}
 	permit := func(n *Node) error { return c.rules.permitsMedia(n, "attach") }
-	return c.engine.manage(ctx, ident, "virtual media", permit, attach, func(n *Node, err error) string {
+	return none{}, c.engine.manage(ctx, ident, "virtual media", permit, attach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not attach device " + args.Device + " to node " + n.UUID + ": " + err.Error()
+			n.LastError = "Could not attach device " + r.Device + " to node " + n.UUID + ": " + err.Error()
 		}
 		return n.LastError
 	})
@@ -111,11 +121,16 @@ func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, arg
 // DetachVirtualMedia ejects the images of a node's slots for some devices; nil stands for all. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
-	_, err := detachVirtualMediaMethod.dispatch(ctx, m.conductor, m.ident, devices)
+	_, err := dispatch(ctx, m.conductor, m.ident, detachMediaRequest(devices))
 	return invalidWithoutConductor(err)
 }
 
-func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, devices []string) error {
+// detachMediaRequest has the devices; nil stands for all.
+type detachMediaRequest []string
+
+func (detachMediaRequest) method() string { return "detach virtual media" }
+
+func (devices detachMediaRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	detach := func(ctx context.Context, by Management, n *Node) error {
 		if devices == nil {
 			return by.DetachVirtualMedia(ctx, n, []string{"disk", "cdrom", "floppy"})
@@ -123,7 +138,7 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 		return by.DetachVirtualMedia(ctx, n, devices)
 	}
 	permit := func(n *Node) error { return c.rules.permitsMedia(n, "detach") }
-	return c.engine.manage(ctx, ident, "detach_virtual_media", permit, detach, func(n *Node, err error) string {
+	return none{}, c.engine.manage(ctx, ident, "detach_virtual_media", permit, detach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
 			list := "None"
@@ -142,13 +157,18 @@ func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, dev
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
-	_, err := setBootModeMethod.dispatch(ctx, m.conductor, m.ident, mode)
+	_, err := dispatch(ctx, m.conductor, m.ident, bootModeRequest(mode))
 	return err
 }
 
-func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) error {
+type bootModeRequest string
+
+func (bootModeRequest) method() string { return "set boot mode" }
+
+func (r bootModeRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
+	mode := string(r)
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetBootMode(ctx, n, mode) }
-	return c.engine.manage(ctx, ident, "set_boot_mode", nil, set, func(n *Node, err error) string {
+	return none{}, c.engine.manage(ctx, ident, "set_boot_mode", nil, set, func(n *Node, err error) string {
 		if err != nil {
 			n.LastError = "Failed to change boot mode to '" + mode + ": " + err.Error()
 		} else {
@@ -164,13 +184,18 @@ func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) erro
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
-	_, err := setSecureBootMethod.dispatch(ctx, m.conductor, m.ident, enabled)
+	_, err := dispatch(ctx, m.conductor, m.ident, secureBootRequest(enabled))
 	return err
 }
 
-func setSecureBootHere(ctx context.Context, c *Conductor, ident string, enabled bool) error {
+type secureBootRequest bool
+
+func (secureBootRequest) method() string { return "set secure boot" }
+
+func (r secureBootRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
+	enabled := bool(r)
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetSecureBoot(ctx, n, enabled) }
-	return c.engine.manage(ctx, ident, "set_secure_boot_state", nil, set, func(n *Node, err error) string {
+	return none{}, c.engine.manage(ctx, ident, "set_secure_boot_state", nil, set, func(n *Node, err error) string {
 		if err != nil {
 			word := map[bool]string{true: "True", false: "False"}[enabled]
 			n.LastError = "Failed to change secure_boot state to '" + word + "': " + err.Error()
@@ -305,24 +330,30 @@ type IndicatorReader interface {
 // Indicators returns the indicators of the node. The error matches [NotFound] or [Unsupported], or is
 // a [*HardwareError] or the store's.
 func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
-	return indicatorsMethod.dispatch(ctx, m.conductor, m.ident, none{})
+	return dispatch(ctx, m.conductor, m.ident, indicatorsRequest{})
 }
 
-func readIndicatorsHere(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
+type indicatorsRequest struct{}
+
+func (indicatorsRequest) method() string { return "indicators" }
+
+func (indicatorsRequest) here(ctx context.Context, c *Conductor, ident string) ([]Indicator, error) {
 	return withInterface(ctx, c.engine.shared, ident, function{name: "get_supported_indicators"}, IndicatorReader.Indicators)
 }
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is a [*HardwareError] or the store's.
 func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (string, error) {
-	return indicatorStateMethod.dispatch(ctx, m.conductor, m.ident, indicatorArgs{component, name})
+	return dispatch(ctx, m.conductor, m.ident, indicatorRequest{component, name})
 }
 
-type indicatorArgs struct{ Component, Name string }
+type indicatorRequest struct{ Component, Name string }
 
-func readIndicatorHere(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (string, error) {
+func (indicatorRequest) method() string { return "indicator state" }
+
+func (r indicatorRequest) here(ctx context.Context, c *Conductor, ident string) (string, error) {
 	read := func(by IndicatorReader, ctx context.Context, n *Node) (string, error) {
-		return by.IndicatorState(ctx, n, args.Component, args.Name)
+		return by.IndicatorState(ctx, n, r.Component, r.Name)
 	}
 	return withInterface(ctx, c.engine.exclusively, ident, function{name: "get_indicator_state"}, read)
 }

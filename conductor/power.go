@@ -23,17 +23,19 @@ import (
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	_, err := setPowerMethod.dispatch(ctx, c, ident, powerArgs{target, timeout})
+	_, err := dispatch(ctx, c, ident, powerRequest{target, timeout})
 	return err
 }
 
-type powerArgs struct {
+type powerRequest struct {
 	Target  states.Power
 	Timeout time.Duration
 }
 
-func setPowerHere(ctx context.Context, c *Conductor, ident string, args powerArgs) error {
-	return c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, args.Target, args.Timeout) })
+func (powerRequest) method() string { return "set power" }
+
+func (r powerRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
+	return none{}, c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, r.Target, r.Timeout) })
 }
 
 // startPower reserves a node for a power request and begins to carry it out.

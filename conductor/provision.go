@@ -68,25 +68,28 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	case err != nil && !errors.Is(err, errNoConductor):
 		return err
 	case err == nil && owner.ID == "":
-		return provisionHere(ctx, c, ident, r)
+		_, err = r.here(ctx, c, ident)
+		return err
 	}
 	r, refused := c.engine.completed(ctx, n.UUID, r)
 	err = cmp.Or(refused, err)
 	if err == nil {
-		_, err = provisionMethod.forward(ctx, c, owner, n, r)
+		_, err = forward(ctx, c, owner, n, r)
 	}
 	return err
 }
 
-// provisionHere is Provision for the nodes of this conductor.
-func provisionHere(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
+func (ProvisionRequest) method() string { return "provision" }
+
+// here is Provision for the nodes of this conductor.
+func (r ProvisionRequest) here(ctx context.Context, c *Conductor, ident string) (none, error) {
 	before, n, err := c.engine.startWork(ctx, ident, func(ctx context.Context, n *Node) (func(*Node) error, error) {
 		return c.engine.accept(ctx, n, r)
 	})
 	if err == nil {
 		c.engine.history.abort(ctx, before, n)
 	}
-	return err
+	return none{}, err
 }
 
 // completed checks a request that the owner of the node carries out, and completes it by Complete. What
