@@ -201,7 +201,7 @@ func (r relatives) runOnChild(ctx context.Context, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case step.InBand || step.Run == nil && builtinSteps[step.Step].waits:
+	case step.InBand || step.Run == nil && builtinSteps[step.Step]:
 		return refuse(Invalid, "step %v is impossible on a child node, since it waits", step)
 	}
 	err = child.runStep(ctx, step)

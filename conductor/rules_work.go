@@ -178,7 +178,7 @@ func (b *rulebook) needsNoRamdisk(n *Node, kind *workKind, available []Step) boo
 		return false
 	}
 	requested := kind.of(n).Requested
-	waits := func(r StepRequest) bool { return builtinSteps[r.Step].waits }
+	waits := func(r StepRequest) bool { return builtinSteps[r.Step] }
 	if b.config.Table.Series() < kind.agent.optionalSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}

@@ -239,24 +239,26 @@ func (k *workKind) records(steps []Step) []any {
 	return records(steps, func(s Step) map[string]any { return s.Record(k.work) })
 }
 
-// builtinSteps are the steps that exist for every hardware type.
+// builtinSteps are the steps that exist for every hardware type, and whether each waits for a client or an agent.
 //
 // Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
-var builtinSteps map[string]builtinStep
+var builtinSteps = map[string]bool{"hold": true, "wait": true, "power_on": false, "power_off": false, "reboot": false}
 
-type builtinStep struct {
-	run   func(context.Context, *Task) error
-	waits bool // for a client or an agent
-}
-
-func init() {
-	builtinSteps = map[string]builtinStep{
-		"hold":      {func(context.Context, *Task) error { return errHeld }, true},
-		"wait":      {waitStep, true},
-		"power_on":  {powerStep(states.PowerOn), false},
-		"power_off": {powerStep(states.PowerOff), false},
-		"reboot":    {powerStep(states.PowerRebooting), false},
+// runBuiltin does the current step, which is one of builtinSteps.
+func (t *Task) runBuiltin(ctx context.Context) error {
+	switch t.step.Step {
+	case "hold":
+		return errHeld
+	case "wait":
+		return waitStep(ctx, t)
+	case "power_on":
+		return t.SetPower(ctx, states.PowerOn)
+	case "power_off":
+		return t.SetPower(ctx, states.PowerOff)
+	case "reboot":
+		return t.SetPower(ctx, states.PowerRebooting)
 	}
+	return refuse(Invalid, "step %v is neither its hardware type's nor built in", t.step)
 }
 
 // maxWait bounds the argument of the step "wait" (max_conductor_wait_step_seconds).
@@ -274,8 +276,4 @@ func waitStep(ctx context.Context, t *Task) error {
 	seconds = min(max(seconds, 0), maxWait.Seconds())
 	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
 	return context.Cause(ctx)
-}
-
-func powerStep(power states.Power) func(context.Context, *Task) error {
-	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
 }

@@ -248,10 +248,6 @@ func bounded(ctx context.Context, f func(context.Context) error) error {
 
 // runStep runs one step. A step that panics has failed.
 func (t *Task) runStep(ctx context.Context, step Step) error {
-	run := step.Run
-	if run == nil {
-		run = builtinSteps[step.Step].run
-	}
 	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
@@ -259,7 +255,10 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 	t.step = step
 	err = t.engine.types.call(ctx, t.Node(), "of step "+step.String(), func(ctx context.Context) error {
 		return t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
-			return run(ctx, t)
+			if step.Run == nil {
+				return t.runBuiltin(ctx)
+			}
+			return step.Run(ctx, t)
 		})
 	})
 	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
