@@ -41,14 +41,14 @@ type Heartbeat struct {
 // conductor group has its hardware type; or it comes from [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	n, owner, err := c.calls.elsewhere(ctx, ident)
-	if err == nil && owner.ID != "" && !n.Agent.has(h.AgentToken) { // no stranger's heartbeat becomes a call
-		n, err = c.fleet.storedNode(ctx, n.UUID) // the index may not have the token yet
-		if err == nil && !n.Agent.has(h.AgentToken) {
-			err = errAgentToken
-		}
-	}
-	if err == nil {
-		_, err = dispatch(ctx, c, ident, h)
+	switch {
+	case err != nil:
+	case owner.ID == "":
+		_, err = h.here(ctx, c, ident)
+	case n.Agent.has(h.AgentToken):
+		_, err = forward(ctx, c, owner, n, h)
+	default: // no stranger's heartbeat becomes a call
+		err = errAgentToken
 	}
 	return invalidWithoutConductor(err)
 }

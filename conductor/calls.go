@@ -160,20 +160,12 @@ type calls struct {
 //
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
-	if n = c.fleet.indexed(ident); n == nil {
-		n, err = c.fleet.node(ctx, ident)
-	}
+	n, err = c.fleet.node(ctx, ident) // the index may not have the node's last move to another group
 	if err != nil || c.serves(n) {
 		return n, owner, err
 	}
 	s, err := c.sessions.current()
 	if err != nil {
-		return n, owner, err
-	}
-	if owner, ok := s.owner(n); ok {
-		return n, owner, nil
-	}
-	if n, err = c.fleet.storedNode(ctx, n.UUID); err != nil || c.serves(n) { // the index may not have the node's move yet
 		return n, owner, err
 	}
 	if owner, ok := s.owner(n); ok {

@@ -317,14 +317,18 @@ func TestARequestThatTheStateRefusesIsRefusedAlsoWithoutAConductor(t *testing.T)
 	})
 }
 
-func TestANodeThatAnotherProcessHasMovedToTheGroupIsServedAtOnce(t *testing.T) {
+// The index of a conductor learns later than the store that another one has moved a node.
+func TestANodeThatAnotherProcessHasMovedIsServedInItsNewGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &late{}
-		f := start(t, func(c *conductor.Config) { c.Store, c.Group = store, "east" })
+		f := start(t, func(c *conductor.Config) { c.Store, c.Group, c.Membership = store, "east", withBeta{} })
 		n := f.create(conductor.Node{ConductorGroup: "west", ProvisionState: states.Enroll})
 		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), conductor.NotFound)
 		store.rewrite(t, conductor.KindNode, n.UUID, `"west"`, `"east"`)
-		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("manage")))
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+		f.settle(n)
+		store.rewrite(t, conductor.KindNode, n.UUID, `"east"`, `"west"`)
+		require.ErrorIs(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0), conductor.NotFound, "this conductor may not reach the BMC any more")
 	})
 }
 
