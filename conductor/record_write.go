@@ -41,8 +41,8 @@ func (r *reservedRecord) get() *Node {
 	return r.node
 }
 
-// persist is update with retries until the store accepts the change, change fails, the record is too large for the
-// store, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if
+// persist is update with retries until the store accepts the change, change fails, the store refuses the record as too
+// large or for its name, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if
 // ctx has ended.
 func (r *reservedRecord) persist(ctx context.Context, change func(*Node) error) error {
 	return r.retry(ctx, &doubts{}, change)
@@ -58,7 +58,8 @@ func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		err := r.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
 		cancel()
-		if err == nil || failure != nil || errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) || ctx.Err() != nil {
+		refused := errors.Is(err, ErrTooLarge) || errors.Is(err, Exists)
+		if err == nil || failure != nil || refused || errors.Is(err, errLost) || ctx.Err() != nil {
 			return err
 		}
 		r.engine.counters.reportRetries.Add(1)

@@ -5,6 +5,7 @@ package conductor
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -57,14 +58,23 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 var errStale = errors.New("the work of this task has ended")
 
 // Update changes the node's record. It calls change with a clone of the node, and again with a new
-// clone if another writer has changed the record meanwhile. It returns an error of change
-// unchanged. Any other error means that the record could not be changed; the step should return it.
-// It matches [Invalid] if change changes what the conductor alone writes, as in [Conductor.UpdateNode]. Once the
-// work has ended or waits, Update changes nothing, also while the work of the next state runs: that has a task of its
-// own.
+// clone if another writer has changed the record meanwhile. If the store does not answer, Update tries again for up to a
+// minute. It returns an error of change unchanged. Any other error means that the record could not be changed; the step
+// should return it. It matches [Invalid] if change changes what the conductor alone writes, as in
+// [Conductor.UpdateNode]. Once the work has ended or waits, Update changes nothing, also while the work of the next state
+// runs: that has a task of its own.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	return t.record.update(ctx, &doubts{}, checked(t.work, change))
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return t.record.persist(ctx, checked(t.work, change))
 }
+
+// updateTimeout bounds the attempts of [Task.Update]. An election among the servers of a store takes seconds; a record
+// that no store can have is refused for ever.
+const updateTimeout = time.Minute
 
 // checked returns a change of a step that fails if the step's work has ended, or if it changes what the conductor alone
 // writes. work is the node as the work began.

@@ -102,6 +102,9 @@ func persist(t *Task, ctx context.Context, change func(*Node) error) error {
 	return t.record.persist(ctx, change)
 }
 
+// taskChanges are the functions that change the record of a task's node.
+var taskChanges = map[string]func(*Task, context.Context, func(*Node) error) error{"Update": (*Task).Update, "persist": persist}
+
 func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		updates func(*scripted, func(func(*Node))) []func(context.Context, Record) (int64, error)
@@ -145,37 +148,41 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 			}, "XABC", 1,
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			task, store, log := working(t)
-			id := task.Node().UUID
-			if test.updates != nil {
-				store.updates = test.updates(store, func(change func(*Node)) { store.elsewhere(t, id, change) })
-			}
-			for _, word := range []string{"A", "B"} {
-				task.record.updateLater(func(n *Node) { n.Description += word })
-			}
-			require.NoError(t, task.record.persist(t.Context(), adds("C")), name)
-			require.Equal(t, test.want, store.description(t, id), name)
-			require.Equal(t, test.want, task.Node().Description, name)
-			require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
-			require.EqualValues(t, test.retries, bytes.Count(log.Bytes(), []byte(
-				`level=WARN msg="a change of a node's record could not be stored and will be retried" node=`+id)), name)
+		for _, change := range taskChanges {
+			synctest.Test(t, func(t *testing.T) {
+				task, store, log := working(t)
+				id := task.Node().UUID
+				if test.updates != nil {
+					store.updates = test.updates(store, func(change func(*Node)) { store.elsewhere(t, id, change) })
+				}
+				for _, word := range []string{"A", "B"} {
+					task.record.updateLater(func(n *Node) { n.Description += word })
+				}
+				require.NoError(t, change(task, t.Context(), adds("C")), name)
+				require.Equal(t, test.want, store.description(t, id), name)
+				require.Equal(t, test.want, task.Node().Description, name)
+				require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
+				require.EqualValues(t, test.retries, bytes.Count(log.Bytes(), []byte(
+					`level=WARN msg="a change of a node's record could not be stored and will be retried" node=`+id)), name)
 
-			// The next change needs no second attempt and does not repeat the deferred ones.
-			store.gets = []func() error{func() error { return errSilent }}
-			require.NoError(t, task.Update(t.Context(), adds("D")), name)
-			require.Equal(t, test.want+"D", store.description(t, id), name)
-		})
+				// The next change needs no second attempt and does not repeat the deferred ones.
+				store.gets = []func() error{func() error { return errSilent }}
+				require.NoError(t, task.Update(t.Context(), adds("D")), name)
+				require.Equal(t, test.want+"D", store.description(t, id), name)
+			})
+		}
 	}
 }
 
 func TestAChangeIsStoredAfterAnotherWhoseOutcomeIsUnknown(t *testing.T) {
-	for name, change := range map[string]func(*Task, context.Context, func(*Node) error) error{
-		"Update": (*Task).Update, "persist": persist,
-	} {
+	for name, change := range taskChanges {
 		task, store, _ := working(t)
-		store.updates = []func(context.Context, Record) (int64, error){store.loses}
-		require.ErrorIs(t, task.Update(t.Context(), adds("A")), errSilent)
+		ctx, cancel := context.WithCancel(t.Context())
+		store.updates = []func(context.Context, Record) (int64, error){func(_ context.Context, r Record) (int64, error) {
+			cancel() // the step ends meanwhile
+			return store.loses(t.Context(), r)
+		}}
+		require.ErrorIs(t, task.Update(ctx, adds("A")), errSilent)
 		require.NoError(t, change(task, t.Context(), adds("B")), name)
 		require.Equal(t, "AB", store.description(t, task.Node().UUID), name)
 	}
@@ -201,7 +208,7 @@ func TestATaskWhoseNodeIsTakenOrDeletedChangesNothing(t *testing.T) {
 			s.gets = []func() error{func() error { return NotFound }}
 		}, "the reservation was lost: node %s was deleted"},
 	} {
-		for _, change := range []func(*Task, context.Context, func(*Node) error) error{(*Task).Update, persist} {
+		for _, change := range taskChanges {
 			task, store, _ := working(t)
 			before := task.Node()
 			test.elsewhere(t, task, store)
