@@ -156,6 +156,30 @@ func TestAReadThatHangsTakesThePowerFromNoNode(t *testing.T) {
 	}
 }
 
+func TestTheHistoryHasAFailureOfPowerBeforeARoundReadsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &bootless{caching: newCaching(""), free: make(chan struct{})}
+		defer close(hardware.free)
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+		})
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "power off" {
+				return errors.New("the switch is stuck")
+			}
+			return nil
+		})
+		n := f.powered(states.PowerOff, states.PowerOn)
+		for hardware.reads.Load() == 0 {
+			bubble.Sleep(time.Second)
+		}
+		n = f.settle(n)
+		require.True(t, n.Maintenance)
+		require.Contains(t, f.events(n), n.LastError)
+	})
+}
+
 // refusingHealth is hardware whose health cannot be read since the password was changed after the read of the power.
 type refusingHealth struct{ *booting }
 

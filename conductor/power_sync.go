@@ -94,7 +94,6 @@ func (p powerRounds) handle(
 	failure := err
 	if err == nil {
 		a.ID, failure = id, a.Err
-		p.engine.history.power(ctx, a.Event)
 	}
 	if failure == nil || ctx.Err() == nil {
 		return a, err
@@ -136,7 +135,7 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 	if a.Outcome == powersync.Forced {
 		return p.force(ctx, s, n, after, a, past)
 	}
-	n, err := p.store(ctx, n, r, after)
+	n, err := p.store(ctx, n, r, after, a.Event)
 	if err == nil && reading.Err == nil && reading.Invalid == nil {
 		p.observe(ctx, n)
 	}
@@ -151,18 +150,23 @@ func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past 
 		return a, nil
 	}
 	after, a := powersync.DecideRecovery(r, p.reading(ctx, n, true), past)
-	_, err := p.store(ctx, n, r, after)
+	_, err := p.store(ctx, n, r, after, a.Event)
 	return a, err
 }
 
-// store stores a decision about a node that nobody has changed since, and returns the node.
-func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record) (*Node, error) {
-	if r == after {
-		return n, nil
+// store stores a decision about a node that nobody has changed since, and its event in the node's history. It returns
+// the node.
+func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record, e powersync.Event) (_ *Node, err error) {
+	if r != after {
+		changed := n.Clone()
+		changed.setPower(after)
+		if n, err = p.engine.fleet.save(ctx, changed); err != nil {
+			return nil, err
+		}
 	}
-	changed := n.Clone()
-	changed.setPower(after)
-	return p.engine.fleet.save(ctx, changed)
+	e.ID = n.UUID
+	p.engine.history.power(ctx, e)
+	return n, nil
 }
 
 // force reserves a node, sets its hardware to the recorded power state and stores what came of it.
@@ -214,6 +218,8 @@ func (p powerRounds) force(
 	case interrupted:
 		return powerAttempt(n.UUID, powersync.Interrupted, failure, past), nil
 	default:
+		a.ID = n.UUID
+		p.engine.history.power(ctx, a.Event)
 		return a, nil
 	}
 }
