@@ -43,16 +43,13 @@ func Open(t *testing.T, allowed func(address string) bool) *Tab {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 1200),
 		chromedp.WSURLReadTimeout(math.MaxInt64))
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	// Chromium removes its files only if it is closed, which the end of its context does not do.
+	allocator, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	t.Cleanup(cancel)
 	b := &Tab{t: t, allowed: allowed}
-	ctx, cancelTab := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
-	b.ctx = ctx
-	t.Cleanup(func() {
-		b.requireNoProblem()
-		cancelTab()
-		cancel()
-		chromedp.FromContext(ctx).Allocator.Wait()
-	})
+	b.ctx, _ = chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
+	t.Cleanup(func() { require.NoError(t, chromedp.Cancel(b.ctx)) })
+	t.Cleanup(b.requireNoProblem)
 	Call(b, network.Enable, network.EnableParams{})
 	Call(b, log.Enable, cdp.Empty{})
 	Call(b, runtime.Enable, cdp.Empty{})
