@@ -41,8 +41,15 @@ func (c *conductorFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&c.shutdownTimeout, "shutdown-timeout", 5*time.Second, "`time` that work in flight may continue after SIGTERM")
 }
 
+// minCheck is the shortest interval of the checks. Each visits every node: with less the checks of a large fleet would
+// follow each other without a pause.
+const minCheck = 100 * time.Millisecond
+
 func (c *conductorFlags) check() error {
-	return cmp.Or(positive("shutdown-timeout", c.shutdownTimeout), positive("check-interval", c.checkInterval), c.parseExpected())
+	if c.checkInterval < minCheck {
+		return program.Usagef("-check-interval is %v: want %v or more", c.checkInterval, minCheck)
+	}
+	return cmp.Or(positive("shutdown-timeout", c.shutdownTimeout), c.parseExpected())
 }
 
 // parseExpected parses the values of -expected-time.

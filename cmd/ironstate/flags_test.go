@@ -282,7 +282,7 @@ func TestWorkWithoutAnAgentFailsAfterTheTimeOfItsFlag(t *testing.T) {
 			bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, bmc.Close()) })
-			s := serveHere(t, "-demo", "0", "-automated-clean=false", "-check-interval", "20ms", "-"+name, "20ms")
+			s := serveHere(t, "-demo", "0", "-automated-clean=false", "-check-interval", "100ms", "-"+name, "20ms")
 			status, answer := s.do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{
 				"name": "one", "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "custom-agent",
 				"inspect_interface": "agent", "rescue_interface": "agent", "instance_info": {"image_source": "http://images.invalid/x"},
