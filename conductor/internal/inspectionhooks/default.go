@@ -45,6 +45,9 @@ func Default(node string, inventory, data map[string]any) (ports []Interface, er
 		nic = maps.Clone(nic)
 		pxe := mac == booted
 		nic["pxe_enabled"] = pxe
+		if address, ok := nic["ipv6_address"].(string); ok { // which inspection rules compare with a network, without its zone
+			nic["ipv6_address"], _, _ = strings.Cut(address, "%")
+		}
 		all[name] = nic
 		if name == "lo" || loopback(nic) || booted != "" && !pxe {
 			continue

@@ -125,3 +125,15 @@ func TestThePortOfASwitchIsInTheLLDPData(t *testing.T) {
 		require.Len(t, got.Problems, c.problems, about)
 	}
 }
+
+func TestAnIPv6AddressHasNoZone(t *testing.T) {
+	inventory := object(t, `{"interfaces": [
+		{"name": "eth0", "mac_address": "52:54:00:00:00:0a", "ipv6_address": "fe80::1%eth0"},
+		{"name": "lo6", "mac_address": "52:54:00:00:00:0b", "ipv6_address": "::1%lo6"}]}`)
+	data := map[string]any{}
+	_, err := inspectionhooks.Default("1be26c0b", inventory, data)
+	require.NoError(t, err)
+	equal(t, `{"eth0": {"name": "eth0", "mac_address": "52:54:00:00:00:0a", "ipv6_address": "fe80::1", "pxe_enabled": false}}`,
+		data["valid_interfaces"], "without the zone of the agent's machine")
+	require.Equal(t, "fe80::1%eth0", inventory["interfaces"].([]any)[0].(map[string]any)["ipv6_address"], "the inventory stays")
+}
