@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/ironstate/ironstate/states"
@@ -111,7 +112,8 @@ func decode(item any) (tlv, error) {
 }
 
 // localLinks finds the switch and its port to which each interface is connected: port_id, switch_id if it is a MAC
-// address, and since Ironic 32.0.0 (2025.2) switch_info. A frame with a malformed element is left out.
+// address, and since Ironic 32.0.0 (2025.2) switch_info. A frame with a malformed element is left out. Of interfaces
+// with the same address, such as a bond and its first port, the first one that has a value counts.
 func localLinks(in Input, c *Changes) {
 	valid, _ := in.Data["all_interfaces"].(map[string]any)
 	for _, f := range frames(in, c, true) {
@@ -145,7 +147,9 @@ func localLinks(in Input, c *Changes) {
 			link[key] = value
 		}
 		if len(link) > 0 {
-			c.Links[f.mac] = link
+			mac := NormalMAC(f.mac)
+			maps.Copy(link, c.Links[mac])
+			c.Links[mac] = link
 		}
 	}
 }

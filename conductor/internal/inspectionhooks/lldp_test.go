@@ -97,3 +97,11 @@ func TestAnInterfaceHasABoundedNumberOfLLDPElements(t *testing.T) {
 		require.Len(t, got.Problems, more)
 	}
 }
+
+func TestTheFirstInterfaceOfAnAddressNamesItsSwitch(t *testing.T) {
+	inventory := `{"interfaces": [
+		{"name": "eth0", "mac_address": "52:54:00:00:00:0A", "lldp": [[2, "0756312f32"]]},
+		{"name": "bond0", "mac_address": "52:54:00:00:00:0a", "lldp": [[2, "0756312f33"], [5, "61"]]}]}`
+	got := run(t, states.Latest(), "local-link-connection", inventory, `{"all_interfaces": {"eth0": {}, "bond0": {}}}`)
+	equal(t, `{"52:54:00:00:00:0a": {"port_id": "V1/2", "switch_info": "a"}}`, got.Links, "a port has one link")
+}
