@@ -42,8 +42,8 @@ func (r *reservedRecord) get() *Node {
 }
 
 // persist is update with retries until the store accepts the change, change fails, the store refuses the record as too
-// large or for its name, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if
-// ctx has ended.
+// large or for its name, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there
+// is one even if ctx has ended.
 func (r *reservedRecord) persist(ctx context.Context, change func(*Node) error) error {
 	return r.retry(ctx, &doubts{}, change)
 }

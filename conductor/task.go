@@ -58,11 +58,11 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 var errStale = errors.New("the work of this task has ended")
 
 // Update changes the node's record. It calls change with a clone of the node, and again with a new
-// clone if another writer has changed the record meanwhile. If the store does not answer, Update tries again for up to a
-// minute. It returns an error of change unchanged. Any other error means that the record could not be changed; the step
-// should return it. It matches [Invalid] if change changes what the conductor alone writes, as in
-// [Conductor.UpdateNode]. Once the work has ended or waits, Update changes nothing, also while the work of the next state
-// runs: that has a task of its own.
+// clone if another writer has changed the record meanwhile. If the store does not answer, Update tries again for up to
+// a minute. It returns an error of change unchanged. Any other error means that the record could not be changed; the
+// step should return it. It matches [Invalid] if change changes what the conductor alone writes, as in
+// [Conductor.UpdateNode]. Once the work has ended or waits, Update changes nothing, also while the work of the next
+// state runs: that has a task of its own.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
