@@ -281,11 +281,11 @@ func (f *fleet) inspected(ctx context.Context, uuid string, inventory map[string
 
 // inspectedByBMC returns the nodes that wait for an inspection and whose BMC has an address in an inventory.
 func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (found []*Node, err error) {
-	var wanted []netip.Addr
+	var wanted []any
 	for _, key := range []string{"bmc_address", "bmc_v6address"} {
 		text, _ := inventory[key].(string)
 		if address, err := netip.ParseAddr(text); err == nil && !address.IsUnspecified() && !address.IsLoopback() {
-			wanted = append(wanted, address)
+			wanted = append(wanted, address.String())
 		}
 	}
 	if len(wanted) == 0 {
@@ -295,32 +295,52 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	if err != nil {
 		return nil, err
 	}
-	isWanted := func(a netip.Addr) bool { return slices.Contains(wanted, a) }
+	isWanted := func(address any) bool { return slices.Contains(wanted, address) }
 	for _, n := range all {
-		if inspection.waits(n) && slices.ContainsFunc(n.bmcAddresses(), isWanted) {
+		addresses, _ := n.DriverInternalInfo[lookupAddresses].([]any)
+		if inspection.waits(n) && slices.ContainsFunc(addresses, isWanted) {
 			found = append(found, n)
 		}
 	}
 	return found, nil
 }
 
-// bmcAddresses returns the addresses of a node's BMC in driver_info. Names are not resolved.
+// lookupAddresses is the key of driver_internal_info for the addresses of the BMC of a node that waits for an
+// inspection.
+const lookupAddresses = "lookup_bmc_addresses"
+
+// noteBMCAddresses stores the addresses of the BMC in the node's driver_info with the next write of the record: an
+// agent may know its machine by them alone. Names are resolved.
 //
-// Source: _get_bmc_addresses in ironic/drivers/modules/inspect_utils.py, which resolves names.
-func (n *Node) bmcAddresses() (addresses []netip.Addr) {
-	for key, value := range n.DriverInfo {
-		text, _ := value.(string)
-		if !strings.HasSuffix(key, "_address") {
+// Source: cache_lookup_addresses in ironic/drivers/modules/inspect_utils.py.
+func (t *Task) noteBMCAddresses(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	var addresses []any
+	for key, value := range t.Node().DriverInfo {
+		host, ok := value.(string)
+		if !ok || !strings.HasSuffix(key, "_address") {
 			continue
 		}
-		if at, err := url.Parse(text); err == nil && at.Host != "" {
-			text = at.Hostname()
-		} else if host, _, err := net.SplitHostPort(text); err == nil {
-			text = host
+		if at, err := url.Parse(host); err == nil && at.Host != "" {
+			host = at.Hostname()
+		} else if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
 		}
-		if address, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-			addresses = append(addresses, address)
+		found, err := t.engine.resolve(ctx, "ip", strings.Trim(host, "[]"))
+		if err != nil {
+			t.engine.config.Log.Warn("an inspection cannot find the node by the address of its BMC", "node", t.Node().UUID, "key", key, "error", err)
+		}
+		for _, address := range found {
+			if !address.IsLoopback() {
+				addresses = append(addresses, address.Unmap().String())
+			}
 		}
 	}
-	return addresses
+	t.record.updateLater(func(n *Node) {
+		delete(n.DriverInternalInfo, lookupAddresses)
+		if len(addresses) > 0 {
+			setKey(&n.DriverInternalInfo, lookupAddresses, addresses)
+		}
+	})
 }

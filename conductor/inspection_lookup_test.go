@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 
@@ -51,6 +53,7 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 		"the BMC of two nodes":              {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.5"`, ""},
 		"the BMC of two nodes, and a port":  {"", `"interfaces": [` + nic("0f") + `], "bmc_address": "192.0.2.5"`, "f"},
 		"by the BMC's address in brackets":  {"", `"interfaces": [` + nic("0c") + `], "bmc_v6address": "2001:db8::7"`, "g"},
+		"by an address of the BMC's name":   {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.8"`, "b"},
 		"no node":                           {"x", `"interfaces": [` + nic("0a") + `]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +66,12 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 						Run:       func(context.Context, *conductor.Task) error { return conductor.ErrWait },
 					},
 				}}))
+				f.SetResolver(func(ctx context.Context, network, host string) ([]netip.Addr, error) {
+					if host == "bmc.example" {
+						return []netip.Addr{netip.MustParseAddr("::ffff:192.0.2.8")}, nil
+					}
+					return net.DefaultResolver.LookupNetIP(ctx, network, host) // of an address
+				})
 				others := map[string]any{"ipmi_address": "192.0.2.3:623", "local_address": "0.0.0.0"}
 				for i := range 50 {
 					others[fmt.Sprint("option", i)] = "192.0.2.9"

@@ -50,6 +50,9 @@ func (t *Task) doSteps(ctx context.Context) result {
 	case err == nil:
 		return result{event: states.EventDone, stepsDone: true}
 	case errors.Is(err, ErrWait):
+		if kind == inspection {
+			t.noteBMCAddresses(ctx)
+		}
 		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
 	case errors.Is(err, errHeld):
 		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
