@@ -64,44 +64,48 @@ func Events(s *rest.Service) *rest.Controller {
 // and further segments of the path.
 //
 // Source: ironic/api/schemas/v1/event.py.
-func receiveBySchema(r *rest.Request) (rest.Answer, error) {
-	if err := r.CheckArgs(nil); err != nil {
-		return rest.Answer{}, err
-	}
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return rest.Answer{}, err
-	}
+var receiveBySchema = checks{inVersion, bodyDecodes(rest.MaxBody), eventsInSchema, noSegments, noParameters}.Then(newRequest, received)
+
+// receive answers POST /v1/events before 2026.2.
+var receive = checks{bodyDecodes(rest.MaxBody), eventsNamed, eventsValid, inVersion}.Then(newRequest, received)
+
+func received(*request) (rest.Answer, error) { return rest.NoContent, nil }
+
+// eventsInSchema refuses a body that does not satisfy the schema of 2026.2.
+func eventsInSchema(q *request) error {
 	valid := eventsSchema(eventSchema(
 		eventName, &schema.Format{Name: "uuid", Is: rest.IsUUID}, &schema.Format{Name: "mac-address", Is: rest.IsMAC},
 	))
 	valid.First, valid.Recent = true, true
-	if err := valid.Validate("evts", body); err != nil {
-		return rest.Answer{}, err
-	}
-	if len(r.Params) > 0 {
-		return rest.Answer{}, fault.UnknownPath
-	}
-	return rest.NoContent, r.QueryArgs().Err
+	return valid.Validate("evts", q.body)
 }
 
-// receive answers POST /v1/events before 2026.2.
-func receive(r *rest.Request) (rest.Answer, error) {
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return rest.Answer{}, err
+// noSegments refuses further segments of the path.
+func noSegments(q *request) error {
+	if len(q.Params) > 0 {
+		return fault.UnknownPath
 	}
+	return nil
+}
+
+// noParameters refuses a query.
+func noParameters(q *request) error { return q.QueryArgs().Err }
+
+// eventsNamed refuses a body other than a list of events with known names.
+func eventsNamed(q *request) error {
 	valid := eventsSchema(&schema.Schema{
 		Types: []string{"object"}, Required: []string{"event"}, Properties: []schema.Property{{Name: "event", Schema: eventName}},
 	})
-	valid.Recent = r.Series >= states.Gazpacho
-	if err := valid.Validate("evts", body); err != nil {
-		return rest.Answer{}, err
-	}
+	valid.Recent = q.Series >= states.Gazpacho
+	return valid.Validate("evts", q.body)
+}
+
+// eventsValid refuses the first event that is not valid.
+func eventsValid(q *request) error {
 	event := eventSchema(schema.Text, nil, nil)
-	for _, item := range body.(map[string]any)["events"].([]any) {
+	for _, item := range q.body.(map[string]any)["events"].([]any) {
 		if err := event.Validate("evts", item); err != nil {
-			return rest.Answer{}, err
+			return err
 		}
 		a := &rest.Args{Values: item.(map[string]any)}
 		a.UUID("port_id")
@@ -109,8 +113,8 @@ func receive(r *rest.Request) (rest.Answer, error) {
 		a.UUID("device_id")
 		a.UUID("binding:host_id")
 		if a.Err != nil {
-			return rest.Answer{}, a.Err
+			return a.Err
 		}
 	}
-	return rest.NoContent, r.CheckArgs(nil)
+	return nil
 }

@@ -29,37 +29,43 @@ var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []str
 // machine. Agents send it without a version, which stands for the lowest one.
 //
 // Source: ContinueInspectionController in ironic/api/controllers/v1/ramdisk.py.
-func ContinueInspection(r *rest.Request) (rest.Answer, error) {
-	old := r.Version < since.ContinueInspection
-	body, err := r.Decode(rest.MaxInspectionBody)
+var ContinueInspection = checks{
+	bodyDecodes(rest.MaxInspectionBody), parametersNamed, inspectionInSchema, nodeIsUUID, inspectionInVersion,
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	old := q.Version < since.ContinueInspection
+	n, token, err := q.Conductor.ContinueInspection(q.Context(), q.Source(), q.body.(map[string]any), q.uuid, !old)
 	if err != nil {
-		return rest.Answer{}, err
+		return rest.Answer{}, undisclosed(err)
 	}
-	object, _ := body.(map[string]any)
-	maps.DeleteFunc(r.Query, func(name string, _ []string) bool { _, hidden := object[name]; return hidden })
-	q := r.QueryArgs("node_uuid")
-	if q.Err == nil { // their names come before the body, and their types after it
-		q.Err = inspectionSchema.Validate("data", body)
-	}
-	uuid := q.UUID("node_uuid")
-	if err := r.CheckArgs(q); err != nil {
-		return rest.Answer{}, err
-	}
-	if old && (r.Version != since.First || uuid != "") {
-		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound,
-			Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
-	}
-	n, token, err := r.Conductor.ContinueInspection(r.Context(), r.Source(), object, uuid, !old)
-	if err != nil && fault.Of(err).Status == http.StatusNotFound {
-		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
-	}
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	a := agentAnswer(r, n, token)
+	a := agentAnswer(q.Request, n, token)
 	if old {
 		a = rest.ObjectWith("uuid", func(w *wire.Writer) { w.Text(n.UUID) })
 	}
 	a.Status = http.StatusAccepted
 	return a, nil
+})
+
+// parametersNamed refuses other query parameters than node_uuid, unless the body hides them.
+func parametersNamed(q *request) error {
+	object, _ := q.body.(map[string]any)
+	maps.DeleteFunc(q.Query, func(name string, _ []string) bool { _, hidden := object[name]; return hidden })
+	q.args = q.QueryArgs("node_uuid")
+	return q.args.Err
+}
+
+// inspectionInSchema refuses data that do not satisfy the schema.
+func inspectionInSchema(q *request) error { return inspectionSchema.Validate("data", q.body) }
+
+// nodeIsUUID reads the query.
+func nodeIsUUID(q *request) error {
+	q.uuid = q.args.UUID("node_uuid")
+	return q.args.Err
+}
+
+// inspectionInVersion refuses an old version, but for the lowest one without a node.
+func inspectionInVersion(q *request) error {
+	if q.Version < since.ContinueInspection && (q.Version != since.First || q.uuid != "") {
+		return fault.NotFound("API version %v or newer is required", since.ContinueInspection)
+	}
+	return nil
 }

@@ -2,14 +2,13 @@
 
 // Package ramdisk serves the requests of programs: the deployment agent sends lookups and heartbeats (ramdisk.go), is
 // given its configuration (config.go) and sends inspection data (inspection.go); the network service sends events
-// (events.go).
+// (events.go). As in package nodes, each request passes a list of checks in the order of Ironic.
 package ramdisk
 
 import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -20,30 +19,75 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// request is a request of a program, with the results of its checks.
+type request struct {
+	*rest.Request
+	args      *rest.Args
+	body      any                 // of inspection data or events, set by bodyDecodes
+	addresses []string            // of a machine, set by lookupDecodes
+	uuid      string              // the argument node_uuid
+	beat      conductor.Heartbeat // set by heartbeatDecodes
+	node      *conductor.Node     // of the heartbeat
+	missing   error               // why the node in the path of a heartbeat has not been found
+}
+
+func newRequest(r *rest.Request) *request { return &request{Request: r} }
+
+type checks = rest.Checks[*request]
+
+// refuse returns a check that refuses a request to which a condition applies.
+func refuse(text string, applies func(q *request) bool) func(*request) error {
+	return func(q *request) error {
+		if applies(q) {
+			return fault.Invalid("%s", text)
+		}
+		return nil
+	}
+}
+
+// inVersion refuses a version that does not have the action.
+func inVersion(q *request) error { return q.CheckArgs(nil) }
+
+// bodyDecodes reads a body within a limit.
+func bodyDecodes(limit rest.Limit) func(*request) error {
+	return func(q *request) (err error) {
+		q.body, err = q.Decode(limit)
+		return err
+	}
+}
+
 // lookupFields are the fields of a node that an agent is shown.
 var lookupFields = rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"}
 
 // Lookup answers GET /v1/lookup, which an agent sends after it has started.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
-func Lookup(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("addresses", "node_uuid")
-	addresses, uuid := a.List("addresses"), a.UUID("node_uuid")
-	if err := r.CheckArgs(a); err != nil {
-		return rest.Answer{}, err
-	}
-	addresses = slices.DeleteFunc(addresses, func(s string) bool { return !rest.IsMAC(s) })
-	if len(addresses) == 0 && uuid == "" {
-		return rest.Answer{}, fault.Invalid("At least one of 'addresses' and 'node_uuid' parameters is required")
-	}
-	n, token, err := r.Conductor.Lookup(r.Context(), r.Source(), addresses, uuid)
-	if err != nil && fault.Of(err).Status == http.StatusNotFound {
-		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
-	}
+var Lookup = checks{
+	lookupDecodes, inVersion,
+	refuse("At least one of 'addresses' and 'node_uuid' parameters is required", func(q *request) bool {
+		return len(q.addresses) == 0 && q.uuid == ""
+	}),
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	n, token, err := q.Conductor.Lookup(q.Context(), q.Source(), q.addresses, q.uuid)
 	if err != nil {
-		return rest.Answer{}, err
+		return rest.Answer{}, undisclosed(err)
 	}
-	return agentAnswer(r, n, token), nil
+	return agentAnswer(q.Request, n, token), nil
+})
+
+// lookupDecodes reads the arguments of a lookup. It ignores addresses that are none.
+func lookupDecodes(q *request) error {
+	a := q.QueryArgs("addresses", "node_uuid")
+	q.addresses, q.uuid = slices.DeleteFunc(a.List("addresses"), func(s string) bool { return !rest.IsMAC(s) }), a.UUID("node_uuid")
+	return a.Err
+}
+
+// undisclosed returns the error of a request for a node. It does not say which nodes exist.
+func undisclosed(err error) error {
+	if fault.Of(err).Status == http.StatusNotFound {
+		return fault.NoSuchResource
+	}
+	return err
 }
 
 // agentAnswer returns an answer with the node and the configuration of an agent.
@@ -63,64 +107,61 @@ var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "ag
 // path; then it is read as if the node did not exist.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
-func Heartbeat(r *rest.Request) (rest.Answer, error) {
-	inPath := len(r.Params) > 0
+var Heartbeat = checks{
+	heartbeatDecodes, inVersion,
+	refuse(`Field "agent_version" not recognised`, func(q *request) bool { return q.beat.AgentVersion != "" && q.Version < since.AgentVersion }),
+	refuse(`Fields "agent_status" and "agent_status_message" not recognised.`, func(q *request) bool {
+		return (q.beat.AgentStatus != "" || q.beat.AgentStatusMessage != "") && q.Version < since.AgentStatus
+	}),
+	refuse(`Field "agent_verify_ca" not recognised in this version`, func(q *request) bool {
+		return q.args.Has("agent_verify_ca") && q.Version < since.AgentCA
+	}),
+	nodeExists,
+	refuse(`An issue with the supplied "callback_url" has been detected.`, func(q *request) bool { // the conductor checks the rest
+		u, err := url.Parse(q.beat.CallbackURL)
+		return q.Series >= states.Dalmatian && q.beat.CallbackURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https")
+	}),
+	refuse(`Detected change in ramdisk provided "callback_url"`, func(q *request) bool {
+		return q.node.Agent.URL != "" && q.node.Agent.URL != q.beat.CallbackURL
+	}),
+	refuse("Agent token is required for heartbeat processing.", func(q *request) bool { return !q.args.Has("agent_token") }),
+	refuse("Agent status is invalid. Valid states are start,end,error.", func(q *request) bool {
+		return q.args.Has("agent_status") && !slices.Contains([]string{"start", "end", "error"}, q.beat.AgentStatus)
+	}),
+	refuse("Agent did not transmit a version, and a version is required. Please update the agent being used.", func(q *request) bool {
+		return !q.args.Has("agent_version") && !q.args.Has("agent_status")
+	}),
+}.Then(newRequest, func(q *request) (rest.Answer, error) {
+	return rest.Accepted, q.Conductor.Heartbeat(q.Context(), q.node.UUID, q.beat)
+})
+
+// heartbeatDecodes reads the arguments. It looks for the node in the path, which decides about the limit of the body.
+func heartbeatDecodes(q *request) error {
 	limit, names := rest.MaxStrangeBody, append([]string{"node_ident"}, heartbeatArgs...)
-	var n *conductor.Node
-	var missing error
+	inPath := len(q.Params) > 0
 	if inPath {
-		if n, missing = r.FindNodeOrJSON(r.Param(0)); missing == nil {
+		names = heartbeatArgs
+		if q.node, q.missing = q.FindNodeOrJSON(q.Param(0)); q.missing == nil {
 			limit = rest.MaxAgentBody
 		}
-		names = heartbeatArgs
 	}
-	a := r.BodyArgs(limit, names...)
+	a := q.BodyArgs(limit, names...)
 	if inPath {
-		a.Values["node_ident"] = r.Param(0)
+		a.Values["node_ident"] = q.Param(0)
 	}
-	ident := a.Need("node_ident").Ident("node_ident")
-	beat := conductor.Heartbeat{
-		From:        r.Source(),
-		CallbackURL: a.Need("callback_url").Text("callback_url"), AgentVersion: a.Text("agent_version"),
+	a.Need("node_ident").Ident("node_ident")
+	q.args, q.beat = a, conductor.Heartbeat{
+		From: q.Source(), CallbackURL: a.Need("callback_url").Text("callback_url"), AgentVersion: a.Text("agent_version"),
 		AgentToken: a.Text("agent_token"), AgentVerifyCA: a.Text("agent_verify_ca"), AgentStatus: a.Text("agent_status"),
 		AgentStatusMessage: a.Text("agent_status_message"),
 	}
-	if err := r.CheckArgs(a); err != nil {
-		return rest.Answer{}, err
-	}
-	switch {
-	case beat.AgentVersion != "" && r.Version < since.AgentVersion:
-		return rest.Answer{}, fault.Invalid("Field \"agent_version\" not recognised")
-	case (beat.AgentStatus != "" || beat.AgentStatusMessage != "") && r.Version < since.AgentStatus:
-		return rest.Answer{}, fault.Invalid("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
-	case a.Has("agent_verify_ca") && r.Version < since.AgentCA:
-		return rest.Answer{}, fault.Invalid("Field \"agent_verify_ca\" not recognised in this version")
-	}
-	if !inPath {
-		n, missing = r.FindNodeOrJSON(ident)
-	}
-	if missing != nil {
-		return rest.Answer{}, missing
-	}
-	switch {
-	case r.Series >= states.Dalmatian && beat.CallbackURL != "" && !hasHTTP(beat.CallbackURL):
-		return rest.Answer{}, fault.Invalid("An issue with the supplied \"callback_url\" has been detected.")
-	case n.Agent.URL != "" && n.Agent.URL != beat.CallbackURL:
-		return rest.Answer{}, fault.Invalid("Detected change in ramdisk provided \"callback_url\"")
-	case !a.Has("agent_token"):
-		return rest.Answer{}, fault.Invalid("Agent token is required for heartbeat processing.")
-	case a.Has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
-		return rest.Answer{}, fault.Invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
-	case !a.Has("agent_version") && !a.Has("agent_status"):
-		return rest.Answer{}, fault.Invalid("Agent did not transmit a version, and a version is required. Please update the agent being used.")
-	}
-	return rest.Accepted, r.Conductor.Heartbeat(r.Context(), n.UUID, beat)
+	return a.Err
 }
 
-var agentStates = []string{"start", "end", "error"}
-
-// hasHTTP reports whether a URL has the scheme http or https. The conductor checks the rest of it.
-func hasHTTP(callback string) bool {
-	u, err := url.Parse(callback)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+// nodeExists refuses an unknown node. The body may name it in place of the path.
+func nodeExists(q *request) error {
+	if q.node == nil && q.missing == nil {
+		q.node, q.missing = q.FindNodeOrJSON(q.args.Ident("node_ident"))
+	}
+	return q.missing
 }
