@@ -217,10 +217,10 @@ func Settle(r Record, a Action, err error) (Record, Action) {
 // [SkipRecovery] in place of SkipSync. It takes a node that can be read out of
 // maintenance, and records the reading. A recovered node has no failures of either kind: the caller ends the count of
 // sync rounds, too. Ironic keeps that count, so that after a recovery one failure puts the node into maintenance again.
-// A last error that is the reason for the maintenance is a round's, also after a restart: it is the LastError of the
-// failures, and the caller keeps it for the next sync round, which clears it.
+// A last error that is the reason for the maintenance is a round's, also after a restart, and is cleared.
 //
-// Source: _power_failure_recovery in ironic/conductor/manager.py.
+// Source: _power_failure_recovery in ironic/conductor/manager.py; do_sync_power_state for the last error, which Ironic's
+// next sync round clears.
 func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	a := Action{Event: Event{ID: r.ID, Recorded: r.Power}}
 	if a.Outcome = SkipRecovery(r); a.Outcome != "" {
@@ -237,7 +237,7 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	}
 	a.Outcome = Recovered
 	if r.LastError == r.MaintenanceReason {
-		a.Failures.LastError = r.LastError
+		a.setLastError(&r, "")
 	}
 	r.Power = a.Read
 	r.Maintenance = false

@@ -55,7 +55,7 @@ func everySituation(check func(situation)) {
 					for _, fault := range []string{"", powersync.FaultPowerFailure, "clean failure"} {
 						for _, reservation := range []string{"", "another"} {
 							for _, noPowerOff := range bools {
-								for _, lastError := range []string{"", "ours", "theirs"} {
+								for _, lastError := range []string{"", "ours", "theirs", "reason"} {
 									s.record = powersync.Record{
 										ID: "a", Name: "rack 1", ProvisionState: state, Power: power, TargetPower: target,
 										Maintenance: maintenance, MaintenanceReason: "reason", Fault: fault, Reservation: reservation,
@@ -253,11 +253,15 @@ func TestDecideRecoveryFollowsTheRulesInEverySituation(t *testing.T) {
 		case outcome == powersync.Recovered:
 			want.Power, want.Maintenance, want.MaintenanceReason, want.Fault = s.reading.Power, false, "", ""
 			failures = powersync.Failures{}
+			if s.record.LastError == s.record.MaintenanceReason {
+				want.LastError = ""
+			}
 		case outcome == powersync.ReadFailed:
 			failures.Count++
 			attempts = failures.Count
 		}
-		if after != want || a.Failures != failures || a.Attempts != attempts {
+		cleared := strings.TrimSuffix(s.record.LastError, want.LastError) // the whole or nothing
+		if after != want || a.Failures != failures || a.Attempts != attempts || a.LastError != "" || a.ClearedError != cleared {
 			t.Fatalf("%+v: %s: %+v, %+v", s, a.Outcome, after, a)
 		}
 		seen[a.Outcome]++

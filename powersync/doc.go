@@ -35,7 +35,7 @@
 //  1. The record has no power state, and the driver finds the node's configuration
 //     invalid: the hardware is not read, and nothing changes.
 //  2. The reading equals the record: nothing changes, except that a last error which a
-//     round has stored is cleared: one of this Syncer, or the reason of a power failure.
+//     round of this Syncer has stored is cleared.
 //  3. The hardware was read, and the record has no power state: the reading is recorded.
 //  4. More attempts in a row than [Policy.MaxRetries] have failed, this one included: the
 //     node goes into maintenance. The reading is recorded; if there is none, the recorded
@@ -48,8 +48,8 @@
 // Attempts by the rules 4 to 7 count as failed, also if they set the hardware with success.
 // Those by the rules 1 to 3 end the count.
 //
-// No round clears another last error that another writer stored, including [Syncer.Set] and
-// [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The
+// A recovery round clears a last error that is the reason of the maintenance. No round clears
+// another one that another writer stored, including [Syncer.Set] and [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The
 // [Event] has every error that is cleared or replaced, for callers that keep a history
 // such as Ironic's node_history.
 //

@@ -74,12 +74,12 @@ func (f *failingNodes) put(id string, now failingNode) {
 }
 
 // endCount ends the count and the backoff of a node that has recovered. The last error that a round has stored is kept,
-// so that the next success clears it; known is the last error in the record if a round has stored it, and empty
-// otherwise. See [DecideRecovery].
-func (f *failingNodes) endCount(id, known string) {
+// so that the next success clears it if [DecideRecovery] has not, since somebody has changed the reason of the
+// maintenance.
+func (f *failingNodes) endCount(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.put(id, failingNode{Failures: Failures{LastError: cmp.Or(known, f.nodes[id].LastError)}})
+	f.put(id, failingNode{Failures: Failures{LastError: f.nodes[id].LastError}})
 }
 
 func (f *failingNodes) forget(id string) {

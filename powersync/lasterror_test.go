@@ -72,9 +72,22 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 
 	h.kill("a", false)
 	require.Equal(t, powersync.Recovered, h.recovery(t))
-	require.Equal(t, powersync.Equal, h.round(t))
 	require.Equal(t, text, h.lastEvent().ClearedError)
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
+}
+
+func TestTheNextRoundClearsTheLastErrorOfAPowerFailureWhoseReasonWasChanged(t *testing.T) {
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h.kill("a", true)
+	require.Equal(t, powersync.IntoMaintenance, h.round(t))
+	text := h.record(t, "a").LastError
+	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.MaintenanceReason = "an operator's" }))
+	h.kill("a", false)
+	require.Equal(t, powersync.Recovered, h.recovery(t))
+	require.Equal(t, text, h.record(t, "a").LastError)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, text, h.lastEvent().ClearedError)
+	require.Empty(t, h.record(t, "a").LastError)
 }
 
 // Source: commit a4e7939b6 of Ironic, which clears what a power failure has left after the BMC answers again.
@@ -93,11 +106,12 @@ func TestTheLastErrorOfAPowerFailureIsClearedAlsoByAnotherProcess(t *testing.T) 
 		r.MaintenanceReason, r.LastError = c.reason, c.lastError
 		next := newFixture(t, newHardware(isOn), nodes(r))
 		require.Equal(t, powersync.Recovered, next.recovery(t))
-		require.Equal(t, powersync.Equal, next.round(t))
-		require.Equal(t, c.want, next.record(t, "a").LastError)
+		require.Equal(t, c.want, next.record(t, "a").LastError, "also if the process ends before the next round")
 		if c.want == "" {
 			require.Equal(t, c.lastError, next.lastEvent().ClearedError)
 		}
+		require.Equal(t, powersync.Equal, next.round(t))
+		require.Equal(t, c.want, next.record(t, "a").LastError)
 	}
 }
 

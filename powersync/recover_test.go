@@ -205,6 +205,7 @@ func TestARecoveredNodeHasNoFailuresOfSyncRounds(t *testing.T) {
 		text := h.record(t, "a").LastError
 		h.kill("a", false)
 		require.Equal(t, powersync.Recovered, h.recovery(t))
+		require.Equal(t, text, h.lastEvent().ClearedError)
 		require.Zero(t, h.Stats().Failing)
 
 		fail(powersync.ReadFailed, 1) // at once: its backoff has ended, too
@@ -212,7 +213,6 @@ func TestARecoveredNodeHasNoFailuresOfSyncRounds(t *testing.T) {
 		h.kill("a", false)
 		bubble.Sleep(time.Minute)
 		require.Equal(t, powersync.Equal, h.round(t))
-		require.Equal(t, text, h.lastEvent().ClearedError, "the error of the time before the recovery")
 		require.Empty(t, h.record(t, "a").LastError)
 		require.Zero(t, h.Stats().Failing)
 	})

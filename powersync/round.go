@@ -180,7 +180,7 @@ func (p *pool) node(id string) Event {
 			p.s.recoveryFailures.forget(id)
 		}
 		if a.Outcome == Recovered {
-			p.s.syncFailures.endCount(id, a.Failures.LastError)
+			p.s.syncFailures.endCount(id)
 		}
 		return a.Event
 	}
