@@ -286,6 +286,14 @@ type HealthReader interface {
 	ReadHealth(ctx context.Context, n *Node) (string, error)
 }
 
+// ReadSharer is a [HealthReader] or a [CacheReader] whose reads in one round of the power sync have requests in common.
+type ReadSharer interface {
+	// ShareReads returns the context with which a round calls ReadHealth, ReadVendor and ReadBootMode for one node, after
+	// it has read and stored the power: a request that they have in common may be made once. It is called for each node
+	// in each round, and sends nothing to the hardware.
+	ShareReads(context.Context) context.Context
+}
+
 // The first API versions with the fields health and boot_mode.
 const (
 	healthAPI   = 109
@@ -332,6 +340,12 @@ func (p powerRounds) observe(ctx context.Context, n *Node) {
 func (p powerRounds) read(ctx context.Context, n *Node) observation {
 	config, o := p.engine.config, recorded(n)
 	version, ended := config.Table.Series().MaxAPIVersion(), false
+	if sharer, ok := config.Hardware[n.Driver].(ReadSharer); ok {
+		shared, err := askHardware(ctx, p.engine.types, n, "a context for its reads", func() context.Context { return sharer.ShareReads(ctx) })
+		if err == nil && shared != nil {
+			ctx = shared
+		}
+	}
 	if reader, ok := config.Hardware[n.Driver].(HealthReader); ok && version >= healthAPI {
 		ended = observed(ctx, p.engine, n, "health", reader.ReadHealth, &o.health)
 	}

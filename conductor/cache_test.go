@@ -380,3 +380,69 @@ func TestPowerSyncRecordsTheVendorAndHowTheMachineBoots(t *testing.T) {
 		require.Equal(t, "Acme", f.settle(n).Properties["vendor"])
 	})
 }
+
+// sharing is hardware whose reads have requests in common.
+type sharing struct {
+	*booting
+	share func(context.Context) context.Context
+	seen  chan any
+}
+
+type sharedKey struct{}
+
+func (s *sharing) ShareReads(ctx context.Context) context.Context { return s.share(ctx) }
+
+func (s *sharing) note(ctx context.Context) {
+	select {
+	case s.seen <- ctx.Value(sharedKey{}):
+	default:
+	}
+}
+
+func (s *sharing) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	if ctx.Value(sharedKey{}) != nil {
+		return states.NoPower, errors.New("the power is read by itself")
+	}
+	return s.booting.PowerState(ctx, n)
+}
+
+func (s *sharing) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
+	s.note(ctx)
+	return s.booting.ReadVendor(ctx, n)
+}
+
+func (s *sharing) ReadBootMode(ctx context.Context, n *conductor.Node) (string, *bool, error) {
+	s.note(ctx)
+	return s.booting.ReadBootMode(ctx, n)
+}
+
+func TestTheReadsOfARoundShareAContext(t *testing.T) {
+	rounds := 0
+	for name, test := range map[string]struct {
+		share func(context.Context) context.Context
+		want  []any
+	}{
+		"shared": {func(ctx context.Context) context.Context {
+			rounds++
+			return context.WithValue(ctx, sharedKey{}, rounds)
+		}, []any{1, 1, 2, 2}},
+		"panic": {func(context.Context) context.Context { panic("no context") }, make([]any, 4)},
+		"none":  {func(context.Context) context.Context { return nil }, make([]any, 4)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &sharing{&booting{caching: newCaching(""), mode: "uefi"}, test.share, make(chan any, 4)}
+				f := start(t, func(c *conductor.Config) {
+					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+				})
+				n := f.powered(states.PowerOn, states.PowerOn)
+				bubble.Sleep(5 * time.Minute)
+				require.Equal(t, "uefi", f.settle(n).BootMode)
+				for _, want := range test.want {
+					require.Equal(t, want, <-hardware.seen)
+				}
+			})
+		})
+	}
+}

@@ -171,7 +171,7 @@ type Config struct {
 	Power powersync.Config
 	// SkipHealth has a round of the power sync read nothing but the power: neither the health of a machine
 	// (enable_health_monitoring = False) nor, unlike in Ironic, how it boots and a vendor that the node lacks. By Redfish
-	// these are four requests to a BMC besides the one for the power, and one more for the vendor.
+	// these are two requests to a BMC besides the one for the power.
 	SkipHealth bool
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool

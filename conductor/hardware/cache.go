@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // ReadVendor implements [conductor.CacheReader].
@@ -34,6 +35,9 @@ func (t *Type) ReadHealth(ctx context.Context, n *conductor.Node) (string, error
 	}
 	return "", err
 }
+
+// ShareReads implements [conductor.ReadSharer].
+func (t *Type) ShareReads(ctx context.Context) context.Context { return bmc.ShareReads(ctx) }
 
 // ReadBIOS implements [conductor.CacheReader].
 func (t *Type) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {

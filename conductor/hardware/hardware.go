@@ -38,6 +38,7 @@ var (
 	_ conductor.Management         = (*Type)(nil)
 	_ conductor.PortNeeder         = (*Type)(nil)
 	_ conductor.PowerLimiter       = (*Type)(nil)
+	_ conductor.ReadSharer         = (*Type)(nil)
 	_ conductor.VendorPassthru     = (*Type)(nil)
 )
 

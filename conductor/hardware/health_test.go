@@ -5,6 +5,7 @@ package hardware_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,4 +98,25 @@ func TestHealthOfAMachineIsShown(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Empty(t, health)
+}
+
+func TestARoundReadsTheSystemForThePowerAndOnceForAllElse(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{}, func(c *conductor.Config) { c.SkipPowerSync, c.Power.Interval = false, 20*time.Millisecond })
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	n = s.await(n, func(now *conductor.Node) bool { return now.Health == "OK" })
+	require.Equal(t, []any{"uefi", "ironstate", false}, []any{n.BootMode, n.Properties["vendor"], *n.SecureBoot})
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Status", map[string]any{"Health": "Critical"})})
+	s.await(n, func(now *conductor.Node) bool { return now.Health == "CRITICAL" })
+
+	round := []string{systemPath, systemPath, systemPath + "/SecureBoot"}
+	var asked []string
+	for _, r := range server.Requests() {
+		asked = append(asked, r.Path)
+	}
+	asked = asked[slices.Index(asked, systemPath):]
+	for i, path := range asked {
+		require.Equal(t, round[i%len(round)], path, "%q", asked)
+	}
+	require.Greater(t, len(asked), len(round))
 }

@@ -82,7 +82,7 @@ var ErrBootMode error = failure.Reason("the BMC shows another boot mode")
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) BootMode(ctx context.Context, id string) (string, error) {
-	return fromSystem(ctx, d, call{id: id, op: "read the boot mode"}, func(r *reader) (string, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the boot mode", shares: true}, func(r *reader) (string, error) {
 		boot, err := r.boot()
 		return modeOf(boot.Mode), err
 	})

@@ -134,6 +134,8 @@ type call struct {
 	steps bool
 	// long raises the limits of the Config to longTime and longRequests, unless its protocol is "ipmi".
 	long bool
+	// shares: the call reads properties of the system and changes nothing, see [ShareReads].
+	shares bool
 }
 
 // overRedfish calls f like do, over Redfish. Over IPMI the error is of the kind [verify.Unsupported].
@@ -198,6 +200,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	}
 	defer d.sessions.leave(of.id)
 	of.long = of.long && c.Protocol != ipmiProtocol
+	ctx = of.sharing(ctx)
 	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
 

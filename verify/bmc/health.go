@@ -11,7 +11,7 @@ import (
 // Vendor reads who made the firmware of a node's BMC, and who made the machine; each is "" if the BMC does not report
 // it. An IPMI BMC has one manufacturer, which stands for the machine's.
 func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
-	err = d.do(ctx, call{id: id, op: "read the vendor"}, func(ctx context.Context, conn connection) (err error) {
+	err = d.do(ctx, call{id: id, op: "read the vendor", shares: true}, func(ctx context.Context, conn connection) (err error) {
 		firmware, machine, err = conn.vendor(ctx)
 		return err
 	})
@@ -33,7 +33,7 @@ func (r *redfishConnection) vendor(ctx context.Context) (firmware, machine strin
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (string, error) {
-	return fromSystem(ctx, d, call{id: id, op: "read the health"}, func(r *reader) (string, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read the health", shares: true}, func(r *reader) (string, error) {
 		var status struct{ Health string }
 		err := r.raw.Get("Status", &status)
 		if health := strings.ToUpper(status.Health); err == nil && slices.Contains([]string{"OK", "WARNING", "CRITICAL"}, health) {

@@ -39,11 +39,18 @@ func (r *redfishConnection) systemReader(ctx context.Context) (*reader, error) {
 	return of, err
 }
 
-// readSystem reads the system that the Config selects, without gofish.
+// readSystem reads the system that the Config selects, without gofish, or returns it from a read that the call shares.
 func (r *redfishConnection) readSystem(ctx context.Context) (system resource, err error) {
+	shared := sharedIn(ctx)
+	if last := shared.Load(); last != nil && last.by == r {
+		return last.system, nil
+	}
 	path, err := r.client.System(ctx)
 	if err == nil {
 		system.raw, system.answer, err = r.client.Get(ctx, path)
+	}
+	if err == nil {
+		shared.Store(&sharedSystem{r, system})
 	}
 	return system, err
 }

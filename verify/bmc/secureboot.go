@@ -14,7 +14,7 @@ import (
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
 func (d *Driver) SecureBoot(ctx context.Context, id string) (bool, error) {
-	return fromSystem(ctx, d, call{id: id, op: "read secure boot"}, func(r *reader) (bool, error) {
+	return fromSystem(ctx, d, call{id: id, op: "read secure boot", shares: true}, func(r *reader) (bool, error) {
 		enabled, _, err := r.secureBoot()
 		return enabled, err
 	})
