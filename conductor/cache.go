@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -277,8 +279,8 @@ func (n *Node) SetFirmware(components []FirmwareComponent) {
 }
 
 // HealthReader is a [Hardware] that reads the health of its machines. In series with the field health, which is in API
-// 1.109, the power sync calls it after it has read a node's power state. A failure is logged, and the record keeps what
-// it has.
+// 1.109, the power sync calls it after it has read a node's power state. A failure is logged, as a warning unless it is
+// the same in the round before, and the record keeps what it has.
 //
 // Source: node_cache_health in ironic/conductor/utils.py.
 type HealthReader interface {
@@ -366,16 +368,35 @@ func observed[T any](
 ) (ended bool) {
 	o, purpose := Operation{Name: "read " + what, Node: n}, "to read the "+what
 	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, purpose, func(ctx context.Context) (T, error) { return read(ctx, n) })
+	of := readOf{e.config.Log, n.UUID, what}
 	switch {
 	case err == nil:
+		failedReads.Delete(of)
 		*to = found
 		return false
 	case ctx.Err() != nil:
 		return true
 	default:
-		e.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
+		e.config.Log.Log(ctx, of.level(err), "the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		return verify.LoginRefused(err)
 	}
+}
+
+// failedReads has the text of the last failure of each [readOf] that fails, which a BMC may forbid for good.
+var failedReads sync.Map
+
+// readOf is a read of something of a node's machine, and the log that tells its failures.
+type readOf struct {
+	log        *slog.Logger
+	node, what string
+}
+
+// level returns the level at which a failure is logged: Debug after one with the same text.
+func (of readOf) level(err error) slog.Level {
+	if before, _ := failedReads.Swap(of, err.Error()); before == err.Error() {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // equals reports whether a node's record already has these properties.

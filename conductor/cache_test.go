@@ -446,3 +446,30 @@ func TestTheReadsOfARoundShareAContext(t *testing.T) {
 		})
 	}
 }
+
+func TestARoundWarnsOnceOfAReadThatFailsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware, log := &booting{caching: newCaching("")}, &lockedBuffer{}
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+			c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		n, other := f.powered(states.PowerOn, states.PowerOn), f.powered(states.PowerOn, states.PowerOn)
+		warned := func(n *conductor.Node, level string) int {
+			return strings.Count(log.String(), "level="+level+` msg="the boot mode of a node could not be read" node=`+n.UUID)
+		}
+		for i, c := range []struct {
+			err  error
+			want int
+		}{
+			{errors.New("forbidden"), 1}, {errors.New("forbidden"), 1}, {errors.New("no answer"), 2}, {errors.New("forbidden"), 3},
+			{nil, 3}, {errors.New("forbidden"), 4},
+		} {
+			hardware.set("Acme", "uefi", nil, c.err)
+			bubble.Sleep(5 * time.Minute)
+			require.Equal(t, []int{c.want, c.want}, []int{warned(n, "WARN"), warned(other, "WARN")}, i)
+		}
+		require.Greater(t, warned(n, "DEBUG"), 5)
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,4 +120,26 @@ func TestARoundReadsTheSystemForThePowerAndOnceForAllElse(t *testing.T) {
 		require.Equal(t, round[i%len(round)], path, "%q", asked)
 	}
 	require.Greater(t, len(asked), len(round))
+}
+
+// What a user may not read is told once; what a machine does not have is none.
+func TestARoundAtABMCThatDoesNotTellSecureBoot(t *testing.T) {
+	for status, want := range map[int]struct {
+		mode     string
+		warnings int
+	}{http.StatusForbidden: {"", 1}, http.StatusNotFound: {"uefi", 0}} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: systemPath + "/SecureBoot", Do: bmctest.Status(status)})
+		var critical atomic.Bool
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Status", map[string]any{"Health": "Critical"}),
+			If: func(*http.Request) bool { return critical.Load() }})
+		s := start(t, hardware.Config{}, func(c *conductor.Config) { c.SkipPowerSync, c.Power.Interval = false, 20*time.Millisecond })
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		for _, health := range []string{"OK", "CRITICAL", "OK", "CRITICAL"} { // four rounds at least, of which three have ended
+			critical.Store(health == "CRITICAL")
+			n = s.await(n, func(now *conductor.Node) bool { return now.Health == health })
+		}
+		require.Equal(t, want.mode, n.BootMode, status)
+		require.Equal(t, want.warnings, s.log.count(`level=WARN msg="the boot mode of a node could not be read"`), status)
+	}
 }
