@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -100,10 +101,14 @@ var known = map[[2]string]struct {
 	{"10de", "26ba"}: {states.Flamingo, "GPU", "NVIDIA Corporation L20"},
 }
 
-// accelerators sets the property accelerators to the known ones among the PCI devices that an agent has found. Since
-// Ironic 32.0.0 (2025.2) a machine without any loses those that it had.
+// accelerators sets the property accelerators to the known ones among the PCI devices that an agent has found, or since
+// 2026.2 a BMC, whose numbers begin with 0x: Ironic knows none of these. Since Ironic 32.0.0 (2025.2) a machine without any
+// loses those that it had.
 func accelerators(in Input, c *Changes) {
 	devices, _ := in.Data["pci_devices"].([]any)
+	if len(devices) == 0 && in.Series >= states.Hibiscus {
+		devices, _ = in.Inventory["pci_devices"].([]any)
+	}
 	if len(devices) == 0 {
 		c.problem("the data have no PCI devices")
 		return
@@ -111,8 +116,7 @@ func accelerators(in Input, c *Changes) {
 	found := []any{}
 	for _, item := range devices {
 		device, _ := item.(map[string]any)
-		vendor, _ := device["vendor_id"].(string)
-		product, _ := device["product_id"].(string)
+		vendor, product := pciNumber(device["vendor_id"]), pciNumber(device["product_id"])
 		if a, is := known[[2]string{vendor, product}]; is && a.since <= in.Series {
 			found = append(found, map[string]any{
 				"vendor_id": vendor, "device_id": product, "type": a.kind, "device_info": a.info, "pci_address": device["bus"],
@@ -122,6 +126,12 @@ func accelerators(in Input, c *Changes) {
 	if len(found) > 0 || in.Series >= states.Flamingo {
 		c.Properties["accelerators"] = found
 	}
+}
+
+// pciNumber returns the number of a vendor or a product in hexadecimal digits, as an agent has it.
+func pciNumber(value any) string {
+	text, _ := value.(string)
+	return strings.TrimPrefix(strings.ToLower(text), "0x")
 }
 
 // number returns an integer as decoded JSON has it.

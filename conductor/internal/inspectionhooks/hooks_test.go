@@ -86,6 +86,19 @@ func TestAcceleratorsAreThoseThatTheSeriesKnows(t *testing.T) {
 	}
 }
 
+func TestTheInventoryMayHaveThePCIDevicesSince2026_2(t *testing.T) {
+	const (
+		inventory = `{"pci_devices": [{"vendor_id": "0x10DE", "product_id": "0x2236"}]}`
+		a10       = `{"accelerators": [{"vendor_id": "10de", "device_id": "2236", "type": "GPU", "device_info": "NVIDIA Corporation A10",
+			"pci_address": null}]}`
+	)
+	for series, want := range map[states.Series]string{states.Gazpacho: `{}`, states.Hibiscus: a10} {
+		equal(t, want, run(t, series, "accelerators", inventory, `{"pci_devices": []}`).Properties, series.String())
+	}
+	other := `{"pci_devices": [{"vendor_id": "8086", "product_id": "1521"}]}`
+	equal(t, `{"accelerators": []}`, run(t, states.Hibiscus, "accelerators", inventory, other).Properties, "the agent's devices count")
+}
+
 // interfaces returns an inventory with the LLDP data of an interface.
 func interfaces(elements string) string {
 	return `{"interfaces": [{"name": "eth0", "mac_address": "52:54:00:00:00:0a", "lldp": [` + elements + `]}]}`
