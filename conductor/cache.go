@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -368,35 +367,40 @@ func observed[T any](
 ) (ended bool) {
 	o, purpose := Operation{Name: "read " + what, Node: n}, "to read the "+what
 	found, err := callPower(ctx, e, e.syncer.Config().Timeout, o, purpose, func(ctx context.Context) (T, error) { return read(ctx, n) })
-	of := readOf{e.config.Log, n.UUID, what}
+	of := readOf{n.UUID, what}
 	switch {
 	case err == nil:
-		failedReads.Delete(of)
+		e.failedReads.Delete(of)
 		*to = found
 		return false
 	case ctx.Err() != nil:
 		return true
 	default:
-		e.config.Log.Log(ctx, of.level(err), "the "+what+" of a node could not be read", "node", n.UUID, "error", err)
+		e.config.Log.Log(ctx, e.failed(of, err), "the "+what+" of a node could not be read", "node", n.UUID, "error", err)
 		return verify.LoginRefused(err)
 	}
 }
 
-// failedReads has the text of the last failure of each [readOf] that fails, which a BMC may forbid for good.
-var failedReads sync.Map
+// readOf is a read of something of a node's machine in a round of the power sync.
+type readOf struct{ node, what string }
 
-// readOf is a read of something of a node's machine, and the log that tells its failures.
-type readOf struct {
-	log        *slog.Logger
-	node, what string
-}
-
-// level returns the level at which a failure is logged: Debug after one with the same text.
-func (of readOf) level(err error) slog.Level {
-	if before, _ := failedReads.Swap(of, err.Error()); before == err.Error() {
+// failed returns the level at which a failure of a read is logged: Debug after one with the same text, as a BMC may
+// forbid the read for good.
+func (e *engine) failed(of readOf, err error) slog.Level {
+	if before, _ := e.failedReads.Swap(of, err.Error()); before == err.Error() {
 		return slog.LevelDebug
 	}
 	return slog.LevelWarn
+}
+
+// forgetReads forgets the failed reads of nodes that are deleted.
+func (e *engine) forgetReads() {
+	e.failedReads.Range(func(of, _ any) bool {
+		if e.fleet.nodes.Get(of.(readOf).node) == nil {
+			e.failedReads.Delete(of)
+		}
+		return true
+	})
 }
 
 // equals reports whether a node's record already has these properties.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
@@ -33,6 +34,7 @@ type engine struct {
 	// transitions has the transitions for which OnTransition is still to be called.
 	transitions *inorder.Queues[Transition]
 	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
+	failedReads sync.Map                                                              // by [readOf], the text of the failure
 }
 
 // reserve reserves a node for this process, a member with an ID. drop undoes it.

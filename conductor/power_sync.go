@@ -42,6 +42,7 @@ func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, er
 			yield(powersync.Record{}, err)
 			return
 		}
+		p.engine.forgetReads()
 		before := p.engine.sessions.wasMember()
 		s, err := p.engine.sessions.current()
 		if err != nil {

@@ -219,8 +219,8 @@ func Settle(r Record, a Action, err error) (Record, Action) {
 // sync rounds, too. Ironic keeps that count, so that after a recovery one failure puts the node into maintenance again.
 // A last error that is the reason for the maintenance is a round's, also after a restart, and is cleared.
 //
-// Source: _power_failure_recovery in ironic/conductor/manager.py; do_sync_power_state for the last error, which Ironic's
-// next sync round clears.
+// Source: _power_failure_recovery in ironic/conductor/manager.py; do_sync_power_state for the last error, which
+// Ironic's next sync round clears.
 func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	a := Action{Event: Event{ID: r.ID, Recorded: r.Power}}
 	if a.Outcome = SkipRecovery(r); a.Outcome != "" {

@@ -49,9 +49,9 @@
 // Those by the rules 1 to 3 end the count.
 //
 // A recovery round clears a last error that is the reason of the maintenance. No round clears
-// another one that another writer stored, including [Syncer.Set] and [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The
-// [Event] has every error that is cleared or replaced, for callers that keep a history
-// such as Ironic's node_history.
+// another one that another writer stored, including [Syncer.Set] and [Syncer.Reclaim]; Ironic's rounds clear any last
+// error when they set hardware. The [Event] has every error that is cleared or replaced, for callers that keep a
+// history such as Ironic's node_history.
 //
 // A Syncer does not overwrite a record that another writer has changed since it was
 // loaded: it handles the node again, with a new read of its hardware. While it sets

@@ -27,7 +27,8 @@ type twisted struct {
 	twists       []twist
 }
 
-// twist is a change of a valid request that gives it a fault, also if the changes of later twists have been made before.
+// twist is a change of a valid request that gives it a fault, also if the changes of later twists have been made
+// before.
 type twist struct {
 	fault   string         // the status and the text
 	version int            // the highest minor version with the fault; zero for all
@@ -101,7 +102,8 @@ func TestTheFirstFaultOfALookupIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, series := range []states.Series{states.Antelope, states.Latest()} {
 		s := start(t, series, api.Config{})
-		c := twisted{method: "GET", path: "lookup", query: url.Values{"node_uuid": {s.waiting(conductor.AgentInfo{})}}, status: 200, twists: []twist{
+		node := url.Values{"node_uuid": {s.waiting(conductor.AgentInfo{})}}
+		c := twisted{method: "GET", path: "lookup", query: node, status: 200, twists: []twist{
 			{"400 Unexpected arguments: bogus", 0, "", url.Values{"bogus": {"1"}}, nil, ""},
 			{"400 Expected string for addresses: ['x', 'y']", 0, "", url.Values{"addresses": {"x", "y"}}, nil, ""},
 			{"400 Expected UUID for node_uuid: x", 0, "", url.Values{"node_uuid": {"x"}}, nil, ""},
@@ -251,7 +253,8 @@ func TestTheFirstFaultOfARecordBelowAnotherIsAnswered(t *testing.T) {
 	}
 }
 
-// Source: get_all, get_one and patch in ironic/api/controllers/v1/allocation.py, with ironic/api/schemas/v1/allocation.py.
+// Source: get_all, get_one and patch in ironic/api/controllers/v1/allocation.py, with
+// ironic/api/schemas/v1/allocation.py.
 func TestTheFirstFaultOfAQueryIsAnswered(t *testing.T) {
 	t.Parallel()
 	fields := "400 Schema error: 'x' is not one of ['candidate_nodes', 'created_at', 'extra', 'last_error', 'links', 'name', 'node_uuid', " +

@@ -102,8 +102,8 @@ var known = map[[2]string]struct {
 }
 
 // accelerators sets the property accelerators to the known ones among the PCI devices that an agent has found, or since
-// 2026.2 a BMC, whose numbers begin with 0x: Ironic knows none of these. Since Ironic 32.0.0 (2025.2) a machine without any
-// loses those that it had.
+// 2026.2 a BMC, whose numbers begin with 0x: Ironic knows none of these. Since Ironic 32.0.0 (2025.2) a machine without
+// any loses those that it had.
 func accelerators(in Input, c *Changes) {
 	devices, _ := in.Data["pci_devices"].([]any)
 	if len(devices) == 0 && in.Series >= states.Hibiscus {

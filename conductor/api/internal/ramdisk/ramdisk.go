@@ -109,7 +109,9 @@ var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "ag
 // Source: ironic/api/controllers/v1/ramdisk.py.
 var Heartbeat = checks{
 	heartbeatDecodes, inVersion,
-	refuse(`Field "agent_version" not recognised`, func(q *request) bool { return q.beat.AgentVersion != "" && q.Version < since.AgentVersion }),
+	refuse(`Field "agent_version" not recognised`, func(q *request) bool {
+		return q.beat.AgentVersion != "" && q.Version < since.AgentVersion
+	}),
 	refuse(`Fields "agent_status" and "agent_status_message" not recognised.`, func(q *request) bool {
 		return (q.beat.AgentStatus != "" || q.beat.AgentStatusMessage != "") && q.Version < since.AgentStatus
 	}),
