@@ -69,17 +69,18 @@ var allocationResource = complete(resource{
 	},
 	orders: orders{
 		list: listChecks{
-			listFieldsAllowed, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+			parametersDecode, parametersInSchema, listFieldsAllowed, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists,
+			filtersApply, recordsOnPage, listFieldsExist,
 		},
-		get: checks{allocationIdentValid, recordExists, fieldsAllowed, fieldsExist},
+		get: checks{fieldsDecode, queryInSchema, allocationIdentValid, recordExists, fieldsAllowed, fieldsExist},
 		post: checks{
 			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion, nameValid, nodeBackfilled, classGiven, candidatesExist,
 		},
 		patch: checks{
-			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsInVersion,
+			queryDecodes, patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsInVersion,
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
-		delete: checks{allocationIdentValid, recordExists},
+		delete: checks{noArguments, allocationIdentValid, recordExists},
 	},
 	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
 	flags:    uuidFirst,
@@ -225,13 +226,6 @@ func indexOfNodes(n *conductor.Node, allocations []conductor.Object) int {
 
 // showNodeAllocation answers GET /v1/nodes/NODE/allocation.
 var showNodeAllocation = checks{fieldsDecode, shownAllocationExists, fieldsExist}.Then(allocationResource.request, (*request).answered)
-
-// fieldsDecode reads the requested fields.
-func fieldsDecode(q *request) error {
-	a := q.r.QueryArgs("fields")
-	q.shown = a.List("fields")
-	return a.Err
-}
 
 // shownAllocationExists finds the allocation of the node in the path.
 func shownAllocationExists(q *request) error {

@@ -33,10 +33,10 @@ var chassisResource = complete(resource{
 	links: []link{{name: "nodes", since: since.First, nested: true}},
 	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
 	orders: orders{
-		get:    checks{identValid, fieldsAllowed, recordExists, fieldsExist},
-		patch:  checks{patchDecodes, uuidInSchema, fieldsPatchable, fieldsInVersion, recordExists},
+		get:    checks{fieldsDecode, queryInSchema, identValid, fieldsAllowed, recordExists, fieldsExist},
+		patch:  checks{queryDecodes, patchDecodes, uuidInSchema, fieldsPatchable, fieldsInVersion, recordExists},
 		update: checks{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
-		delete: checks{identValid, recordExists, chassisEmpty},
+		delete: checks{noArguments, identValid, recordExists, chassisEmpty},
 	},
 	patching: patchRules{fields: []string{"uuid", "extra", "description"}},
 })

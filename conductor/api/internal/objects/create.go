@@ -17,16 +17,17 @@ import (
 
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
-	q := x.request(r)
-	if err := x.orders.post.Or(usual.post).Fault(q); err != nil {
-		return rest.Answer{}, err
-	}
-	created, err := x.store.create(r, q.record)
+	return x.orders.post.Or(usual.post).Then(x.request, (*request).created)(r)
+}
+
+// created stores the new record, and shows it.
+func (q *request) created() (rest.Answer, error) {
+	created, err := q.store.create(q.r, q.record)
 	if err != nil {
 		return rest.Answer{}, q.existsFault(err)
 	}
-	a := x.answer(r, http.StatusCreated, created, nil)
-	a.Location = x.path + "/" + x.store.meta(created).UUID
+	a := q.answer(q.r, http.StatusCreated, created, nil)
+	a.Location = q.path + "/" + q.store.meta(created).UUID
 	return a, nil
 }
 

@@ -6,7 +6,7 @@ import "github.com/ironstate/ironstate/conductor/api/internal/rest"
 
 // delete answers a DELETE.
 func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
-	return append(checks{noArguments}, x.orders.delete.Or(usual.delete)...).Then(x.request, (*request).removed)(r)
+	return x.orders.delete.Or(usual.delete).Then(x.request, (*request).removed)(r)
 }
 
 // removed removes the record.

@@ -67,12 +67,14 @@ var inspectionRuleResource = complete(resource{
 		filters: []filter{ignoredPhase},
 	},
 	orders: orders{
-		list:   listChecks{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
-		get:    checks{uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
+		list: listChecks{
+			parametersDecode, parametersInSchema, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, recordsOnPage, listFieldsExist,
+		},
+		get:    checks{fieldsDecode, queryInSchema, uuidInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
 		post:   checks{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
-		patch:  checks{identValid, patchDecodes, recordExists, patchNotNull},
+		patch:  checks{queryDecodes, identValid, patchDecodes, recordExists, patchNotNull},
 		update: checks{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
-		delete: checks{uuidInSchema, identValid, recordExists},
+		delete: checks{noArguments, uuidInSchema, identValid, recordExists},
 	},
 })
 

@@ -36,67 +36,62 @@ type listRequest struct {
 	shown    rest.FieldSet // the requested fields, after fieldsChosen those to show
 	detail   *bool         // the parameter detail
 	selected selection
+	records  []record // on the page, set by recordsOnPage
 }
 
 // serve answers a GET of the list.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
-	q := l.decode(r)
-	if err := r.CheckArgs(q.args); err != nil {
-		return rest.Answer{}, err
-	}
 	order := l.orders.list
 	if l.details {
 		order = l.orders.details.Or(order)
 	}
-	if err := order.Or(usual.list).Fault(q); err != nil {
-		return rest.Answer{}, err
-	}
-	records, err := q.selected.page(r, l.resource, q.page)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if len(records) > 0 {
-		if err := l.checkFields(r, q.shown); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	return q.answer(records), nil
+	begin := func(r *rest.Request) *listRequest { return &listRequest{listing: l, r: r} }
+	return order.Or(usual.list).Then(begin, (*listRequest).answered)(r)
 }
 
-// decode reads the parameters of the path and the query. The first fault of their types is in the arguments.
-func (l listing) decode(r *rest.Request) *listRequest {
+// parametersDecode reads the parameters of the path and the query. It refuses others, those of wrong types, and then a
+// version that does not have the action.
+func parametersDecode(q *listRequest) error {
 	names := slices.Clone(rest.PageArgs)
-	if !l.details {
+	if !q.details {
 		names = append(names, "fields")
-		if l.list.defaults != nil {
+		if q.list.defaults != nil {
 			names = append(names, "detail")
 		}
 	}
-	for _, f := range l.list.filters {
-		if f.since <= r.Highest {
+	for _, f := range q.list.filters {
+		if f.since <= q.r.Highest {
 			names = append(names, f.name)
 		}
 	}
-	a := r.QueryArgs(names...)
+	a := q.r.QueryArgs(names...)
 	twice := false
-	if l.parent != nil && l.parent.filter != "" && len(r.Params) > 0 {
-		twice = a.Has(l.parent.filter)
-		a.Values[l.parent.filter] = r.Param(0)
+	if q.parent != nil && q.parent.filter != "" && len(q.r.Params) > 0 {
+		twice = a.Has(q.parent.filter)
+		a.Values[q.parent.filter] = q.r.Param(0)
 	}
-	for _, name := range l.list.types {
-		k := l.list.kinds[name]
-		inSchema := l.schemas.queryTypes && l.hasSchemas(r.Service) && k.schema != converted
-		if !inSchema && !(l.details && l.list.unchecked[name]) {
+	for _, name := range q.list.types {
+		k := q.list.kinds[name]
+		inSchema := q.schemas.queryTypes && q.hasSchemas(q.r.Service) && k.schema != converted
+		if !inSchema && !(q.details && q.list.unchecked[name]) {
 			k.decode(a, name)
 		}
 	}
 	if twice {
-		a.Fail("The path and the query both have the argument %s", l.parent.filter)
+		a.Fail("The path and the query both have the argument %s", q.parent.filter)
 	}
-	if a.Err == nil && l.hasSchemas(r.Service) {
-		a.Err = cmp.Or(r.CheckArgs(nil), l.queryInSchema(r, a))
+	q.args = a
+	return q.r.CheckArgs(a)
+}
+
+// parametersInSchema refuses a query that does not satisfy the schema of a series that has one. It reads the page, whose
+// parameters have their types then.
+func parametersInSchema(q *listRequest) error {
+	if err := q.checkQuery(q.r, q.args); err != nil {
+		return err
 	}
-	return &listRequest{listing: l, r: r, args: a, page: a.Page(), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail")}
+	q.page, q.shown, q.detail = q.args.Page(), q.args.List("fields"), q.args.Boolean("detail")
+	return q.args.Err
 }
 
 // parentExists selects the records below the parent in the path. It refuses an unknown parent.
@@ -263,8 +258,23 @@ func compareValues(a, b any) int {
 	}
 }
 
-// answer returns an answer with a page of the list.
-func (q *listRequest) answer(records []record) rest.Answer {
+// recordsOnPage reads the records on the page.
+func recordsOnPage(q *listRequest) (err error) {
+	q.records, err = q.selected.page(q.r, q.resource, q.page)
+	return err
+}
+
+// listFieldsExist refuses fields that the resource does not have, unless there is no record to show.
+func listFieldsExist(q *listRequest) error {
+	if len(q.records) == 0 {
+		return nil
+	}
+	return q.checkFields(q.r, q.shown)
+}
+
+// answered shows the page.
+func (q *listRequest) answered() (rest.Answer, error) {
+	records := q.records
 	parameters := q.page.SortParameters() // of the link to the next page
 	flags := map[string]bool{}
 	for _, f := range q.list.filters {
@@ -293,5 +303,5 @@ func (q *listRequest) answer(records []record) rest.Answer {
 			q.page.WriteNext(w, q.r, rest.Next{Path: next, Fields: q.shown, Parameters: parameters, Count: len(records), Last: last})
 		}
 		w.Close()
-	}}
+	}}, nil
 }

@@ -3,7 +3,6 @@
 package objects
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 
@@ -17,7 +16,7 @@ import (
 // Nodes returns the controller of /v1/nodes, without the child resources of a node.
 func Nodes(s *rest.Service) *rest.Controller {
 	c := nodeResource.controller(s)
-	c.Actions["delete"] = rest.Action{Serve: deleteNode, Idents: rest.NodeIdent, Optional: rest.AnyNumber}
+	c.Actions["delete"] = rest.Action{Serve: nodeResource.delete, Idents: rest.NodeIdent, Optional: rest.AnyNumber}
 	return c
 }
 
@@ -40,27 +39,27 @@ var nodeResource = complete(resource{
 	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.
 	orders: orders{
 		list: listChecks{
-			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
-			childrenChosen, filtersApply,
+			parametersDecode, parametersInSchema, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid,
+			sortKeyHasOrder, markerExists, childrenChosen, filtersApply, recordsOnPage, listFieldsExist,
 		},
 		details: listChecks{
-			filtersInTurn(false), sortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
-			markerExists, childrenChosen, filtersApply,
+			parametersDecode, parametersInSchema, filtersInTurn(false), sortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven,
+			pageValid, sortKeyHasOrder, markerExists, childrenChosen, filtersApply, recordsOnPage, listFieldsExist,
 		},
-		get: checks{nodeOrJSONExists, fieldsAllowed, fieldsExist},
+		get: checks{fieldsDecode, queryInSchema, nodeOrJSONExists, fieldsAllowed, fieldsExist},
 		post: checks{
 			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeFieldsInVersion, classNotEmpty, newNodeNameValid,
 			referencesExist,
 		},
 		patch: checks{
-			resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable, patchedNodeFieldsInVersion,
-			resetWithDriver, descriptionShort, networkDataValid, nodeOrJSONExists, parentMayChange,
+			queryDecodes, resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable,
+			patchedNodeFieldsInVersion, resetWithDriver, descriptionShort, networkDataValid, nodeOrJSONExists, parentMayChange,
 		},
 		update: checks{
 			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
 			interfacesFollowDriver, chassisMayGo, instanceNamed, referencesExist, consoleStopped,
 		},
-		delete: checks{nodeOrJSONExists},
+		delete: checks{oneSegment, noArguments, nodeOrJSONExists},
 	},
 	patching: patchRules{args: []string{"reset_interfaces"}},
 	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
@@ -86,14 +85,6 @@ func WriteNodeFields(r *rest.Request, w *wire.Writer, n *conductor.Node, names [
 
 // Shard returns the shard of a node as a text, which may be empty, or nil for none.
 func Shard(n *conductor.Node) any { return stored(n, "shard") }
-
-// deleteNode answers DELETE /v1/nodes/NODE.
-func deleteNode(r *rest.Request) (rest.Answer, error) {
-	if err := oneSegment(&request{r: r}); err != nil {
-		return rest.Answer{}, err
-	}
-	return nodeResource.delete(r)
-}
 
 // oneSegment refuses further segments of a path behind the identifier of a node.
 func oneSegment(q *request) error {
@@ -136,8 +127,19 @@ func childrenChosen(q *listRequest) error {
 	return q.args.Err
 }
 
-// nodesOfChassis returns the controller of the nodes of a chassis. Ironic does not permit a request for one of them,
-// but checks the arguments and the body before it says so.
+// belowChassis are the checks of requests for one node of a chassis, by the names of their actions. Ironic does not
+// permit such a request, but checks the arguments and the body before it says so.
+var belowChassis = map[string]checks{
+	rest.One: {nodeQueryNamed},
+	"post":   {bodyDecodes, bodyValid},
+	"patch":  {queryDecodes, resetIsBoolean, patchDecodes},
+	"delete": {oneSegment},
+}
+
+// nodeQueryNamed refuses parameters that a GET of a node does not have.
+func nodeQueryNamed(q *request) error { return q.r.QueryArgs("fields", "node_ident").Err }
+
+// nodesOfChassis returns the controller of the nodes of a chassis.
 func nodesOfChassis(s *rest.Service) *rest.Controller {
 	below := &parent{filter: "chassis_uuid"}
 	c := Nodes(s)
@@ -147,17 +149,9 @@ func nodesOfChassis(s *rest.Service) *rest.Controller {
 		Method: http.MethodGet, Serve: listing{resource: nodeResource, parent: below, details: true}.serve, Optional: 1,
 	}
 	c.Actions[rest.One] = rest.Action{Optional: rest.AnyNumber}
-	for name, order := range map[string]checks{
-		rest.One: {func(q *request) error { return q.r.QueryArgs("fields", "node_ident").Err }},
-		"post":   {bodyDecodes, bodyValid},
-		"patch":  {resetIsBoolean, patchDecodes},
-		"delete": {oneSegment},
-	} {
+	for name, order := range belowChassis {
 		action := c.Actions[name]
-		action.Serve = func(r *rest.Request) (rest.Answer, error) {
-			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patching.args...)}
-			return rest.Answer{}, cmp.Or(order.Fault(q), r.NotPermitted())
-		}
+		action.Serve = order.Then(nodeResource.request, (*request).notPermitted)
 		c.Actions[name] = action
 	}
 	return c

@@ -21,14 +21,14 @@ import (
 // methods that they call in ironic/conductor/manager.py.
 var usual = orders{
 	list: listChecks{
-		parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
-		filtersApply,
+		parametersDecode, parametersInSchema, parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid,
+		markerExists, sortKeyHasOrder, filtersApply, recordsOnPage, listFieldsExist,
 	},
-	get:    checks{identValid, recordExists, fieldsAllowed, fieldsExist},
+	get:    checks{fieldsDecode, queryInSchema, identValid, recordExists, fieldsAllowed, fieldsExist},
 	post:   checks{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion},
-	patch:  checks{identValid, patchDecodes, fieldsPatchable, fieldsInVersion, recordExists},
+	patch:  checks{queryDecodes, identValid, patchDecodes, fieldsPatchable, fieldsInVersion, recordExists},
 	update: checks{patchApplies, documentValid, fieldsSet},
-	delete: checks{identValid, recordExists},
+	delete: checks{noArguments, identValid, recordExists},
 }
 
 // orders are the checks of a resource's requests in their order; nil stands for the usual one. Only the check
@@ -49,7 +49,7 @@ type (
 type request struct {
 	*resource
 	r      *rest.Request
-	args   *rest.Args     // of a PATCH
+	args   *rest.Args     // of a GET or a PATCH
 	shown  rest.FieldSet  // the requested fields of a GET
 	body   any            // of a POST, set by bodyDecodes
 	patch  patch.Patch    // of a PATCH, set by patchDecodes

@@ -4,9 +4,11 @@ package objects
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +34,10 @@ func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 		if r.schemaOrder != nil {
 			got += r.path + " schema: " + strings.Join(r.schemaOrder, " ") + "\n"
 		}
+	}
+	got += order("below another", "one", forbidden)
+	for _, action := range slices.Sorted(maps.Keys(belowChassis)) {
+		got += order("below a chassis", action, belowChassis[action])
 	}
 	got += "usual fields and schema: " + strings.Join(usualFields, " ") + "\n"
 	require.Equal(t, string(want), got)

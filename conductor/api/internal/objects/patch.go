@@ -18,29 +18,33 @@ import (
 
 // patch answers a PATCH.
 func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
-	q := &request{resource: x, r: r, args: r.QueryArgs(x.patching.args...)}
-	if err := r.CheckArgs(q.args); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := x.orders.patch.Or(usual.patch).Fault(q); err != nil {
-		return rest.Answer{}, err
-	}
-	o, err := x.store.update(r, x.store.meta(q.record).UUID, func(before, o record) error {
+	return x.orders.patch.Or(usual.patch).Then(x.request, (*request).patched)(r)
+}
+
+// patched changes the record, and shows it.
+func (q *request) patched() (rest.Answer, error) {
+	o, err := q.store.update(q.r, q.store.meta(q.record).UUID, func(before, o record) error {
 		q.before, q.record = before, o
-		return x.orders.update.Or(usual.update).Fault(q)
+		return q.orders.update.Or(usual.update).Fault(q)
 	})
 	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, x.notFound(r.Param(0))
+		return rest.Answer{}, q.notFound(q.r.Param(0))
 	}
 	if err != nil {
 		return rest.Answer{}, q.existsFault(err)
 	}
-	if x.patching.after != nil {
-		if err := x.patching.after(q); err != nil {
+	if q.patching.after != nil {
+		if err := q.patching.after(q); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	return x.answer(r, http.StatusOK, o, nil), nil
+	return q.answer(q.r, http.StatusOK, o, nil), nil
+}
+
+// queryDecodes reads the parameters of a PATCH. It refuses others, and then a version that does not have the action.
+func queryDecodes(q *request) error {
+	q.args = q.r.QueryArgs(q.patching.args...)
+	return q.r.CheckArgs(q.args)
 }
 
 // patchDecodes reads the patch. Null is a fault of fieldsPatchable.

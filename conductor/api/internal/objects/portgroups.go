@@ -57,21 +57,21 @@ var portGroupResource = complete(resource{
 	},
 	orders: orders{
 		list: listChecks{
-			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
-			oneGroupFilter, filtersApply,
+			parametersDecode, parametersInSchema, parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid,
+			markerExists, sortKeyHasOrder, oneGroupFilter, filtersApply, recordsOnPage, listFieldsExist,
 		},
 		post: checks{
 			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notNested, groupFieldsInVersion, nameValid,
 		},
 		patch: checks{
-			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsInVersion,
+			queryDecodes, identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsInVersion,
 			newNameValid("Portgroup %s: Cannot change name to invalid name '%s'"),
 		},
 		update: checks{
 			patchApplies, firstNetworkCounts, modeKept, nodeMayChange, documentValid, fieldsSet,
 			notInspected("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\"."), nodeUnlocked, groupMayChange,
 		},
-		delete: checks{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
+		delete: checks{noArguments, identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
 	},
 	bodyOrder: fieldOrder{"address", "node_uuid", others, "uuid"},
 	duplicate: func(o record) string {

@@ -60,22 +60,22 @@ var portResource = complete(resource{
 	},
 	orders: orders{
 		list: listChecks{
-			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
-			filtersCombine, conductorGroupsAlone, filtersApply,
+			parametersDecode, parametersInSchema, parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid,
+			markerExists, sortKeyHasOrder, filtersCombine, conductorGroupsAlone, filtersApply, recordsOnPage, listFieldsExist,
 		},
 		post: checks{
 			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notNested, nodeExists, linkInVersion, fieldsInVersion, portValid,
 			nodeUnlockedForPort, physicalNetworkShared,
 		},
 		patch: checks{
-			identValid, patchDecodes, fieldsPatchable, linkInVersion, fieldsInVersion, recordExists,
+			queryDecodes, identValid, patchDecodes, fieldsPatchable, linkInVersion, fieldsInVersion, recordExists,
 		},
 		update: checks{
 			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
 			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), networkIsTheGroups, nodeUnlocked,
 			portMayChange,
 		},
-		delete: checks{uuidValid, recordExists, nodeUnlockedOrGone},
+		delete: checks{noArguments, uuidValid, recordExists, nodeUnlockedOrGone},
 	},
 	bodyOrder:   fieldOrder{"address", "node_uuid", others, "uuid"},
 	schemaOrder: fieldOrder{others, "uuid", "name", "description", "vendor", "category"},

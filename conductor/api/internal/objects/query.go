@@ -60,9 +60,12 @@ func formatted(name string, is func(string) bool) *schema.Schema {
 // uuidOrName accepts a UUID or a name. The fault of a text that is neither says that it is not a UUID.
 var uuidOrName = &schema.Schema{AnyOf: []*schema.Schema{uuidKind.schema, formatted("name", rest.IsName)}}
 
-// queryInSchema refuses a query that does not satisfy the schema of a series that has one. Of several faults it tells
-// the one of the parameter that is first by its name. The schema does not see the arguments in the path.
-func (x *resource) queryInSchema(r *rest.Request, a *rest.Args) error {
+// checkQuery refuses a query that does not satisfy the schema of a series that has one. Of several faults it tells the
+// one of the parameter that is first by its name. The schema does not see the arguments in the path.
+func (x *resource) checkQuery(r *rest.Request, a *rest.Args) error {
+	if !x.hasSchemas(r.Service) {
+		return nil
+	}
 	query := maps.Clone(a.Values)
 	if fields := a.List("fields"); fields != nil {
 		items := make([]any, len(fields))

@@ -17,9 +17,9 @@
 //	field.go      how a field is decoded, stored and shown, with number.go for whole numbers
 //	record.go     reads and changes the records, which are nodes or objects
 //
-// A handler checks the arguments of a request. It then runs the checks that order.go lists for the method, or those in
-// the orders of the resource; the first fault ends the request. The checks store the values that they read in a
-// [request] or a [listRequest]. At last the handler reads or changes the store, and shows the result.
+// A handler runs the checks that order.go lists for the method, or those in the orders of the resource; the first fault
+// ends the request. The checks store the values that they read in a [request] or a [listRequest]. At last the handler
+// changes the store, and shows the result.
 //
 // The tests of this package are about its pure functions and the order of the checks (testdata/orders.txt). The
 // tests of package api test the rest over HTTP: object*_test.go all resources, node_test.go, nodelist_test.go,

@@ -62,7 +62,7 @@ func BelowNode() map[string]rest.Part {
 // controllerBelow returns the controller of the list of a resource below a parent. The
 // parent's identifier is in the path.
 func (x *resource) controllerBelow(of *parent) *rest.Controller {
-	forbidden := rest.Action{Optional: rest.AnyNumber, Serve: x.forbid}
+	forbidden := rest.Action{Optional: rest.AnyNumber, Serve: forbidden.Then(x.request, (*request).notPermitted)}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
 		rest.One: forbidden, "patch": forbidden, "delete": forbidden,
@@ -74,36 +74,45 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	return c
 }
 
-// forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its
-// arguments before it says so.
-func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
-	var names []string
-	if r.Method == http.MethodGet {
-		names = []string{"fields"}
+// forbidden are the checks of a request for one record in the path of another record. Ironic does not permit it, but
+// checks its arguments before it says so.
+var forbidden = checks{queryNamed, identBelowValid, patchBelowDecodes, recordBelowExists}
+
+// queryNamed refuses parameters other than the fields of a GET.
+func queryNamed(q *request) error {
+	if q.r.Method == http.MethodGet {
+		return q.r.QueryArgs("fields").Err
 	}
-	if a := r.QueryArgs(names...); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	name := x.identName(r.Service)
-	if r.Method == http.MethodDelete {
-		name = x.deletedName(r.Service)
-	}
-	if len(r.Params) == 1 {
-		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", name)
-	}
-	ident := r.Param(1)
-	if err := x.checkIdent(ident, strings.HasSuffix(name, "_ident")); err != nil {
-		return rest.Answer{}, err
-	}
-	if r.Method == http.MethodPatch {
-		if _, err := patch.Decode(r); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	if !x.is(refusedBeforeLookup) {
-		if _, err := x.find(r, ident); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	return rest.Answer{}, r.NotPermitted()
+	return q.r.QueryArgs().Err
 }
+
+// identBelowValid refuses a path without the identifier of a record, and one that no record can have.
+func identBelowValid(q *request) error {
+	name := q.identName(q.r.Service)
+	if q.r.Method == http.MethodDelete {
+		name = q.deletedName(q.r.Service)
+	}
+	if len(q.r.Params) == 1 {
+		return fault.Invalid("Missing mandatory parameter: %s", name)
+	}
+	return q.checkIdent(q.r.Param(1), strings.HasSuffix(name, "_ident"))
+}
+
+// patchBelowDecodes refuses a PATCH whose body is no patch.
+func patchBelowDecodes(q *request) (err error) {
+	if q.r.Method == http.MethodPatch {
+		_, err = patch.Decode(q.r)
+	}
+	return err
+}
+
+// recordBelowExists refuses an unknown record, unless the resource is refusedBeforeLookup.
+func recordBelowExists(q *request) (err error) {
+	if !q.is(refusedBeforeLookup) {
+		_, err = q.find(q.r, q.r.Param(1))
+	}
+	return err
+}
+
+// notPermitted refuses a request for one record in the path of another record.
+func (q *request) notPermitted() (rest.Answer, error) { return rest.Answer{}, q.r.NotPermitted() }

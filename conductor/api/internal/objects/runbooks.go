@@ -82,7 +82,8 @@ var runbookResource = complete(resource{
 	},
 	orders: orders{
 		list: listChecks{
-			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+			parametersDecode, parametersInSchema, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid,
+			sortKeyHasOrder, markerExists, filtersApply, recordsOnPage, listFieldsExist,
 		},
 		post:   checks{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
 		update: checks{publicWithoutOwner, patchApplies, documentValid, fieldsSet},

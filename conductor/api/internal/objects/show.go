@@ -16,27 +16,23 @@ import (
 
 // get answers a GET of one record.
 func (x *resource) get(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("fields")
-	q := x.request(r)
-	q.shown = a.List("fields")
-	if err := r.CheckArgs(a); err != nil {
-		return rest.Answer{}, err
-	}
-	if x.hasSchemas(r.Service) {
-		if err := x.queryInSchema(r, a); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	if err := x.orders.get.Or(usual.get).Fault(q); err != nil {
-		return rest.Answer{}, err
-	}
-	return q.answered()
+	return x.orders.get.Or(usual.get).Then(x.request, (*request).answered)(r)
 }
 
 // answered shows the record.
 func (q *request) answered() (rest.Answer, error) {
 	return q.answer(q.r, http.StatusOK, q.record, q.shown), nil
 }
+
+// fieldsDecode reads the requested fields. It refuses other parameters, and then a version that does not have the action.
+func fieldsDecode(q *request) error {
+	q.args = q.r.QueryArgs("fields")
+	q.shown = q.args.List("fields")
+	return q.r.CheckArgs(q.args)
+}
+
+// queryInSchema refuses a query that does not satisfy the schema of a series that has one.
+func queryInSchema(q *request) error { return q.checkQuery(q.r, q.args) }
 
 // fieldsAllowed refuses a GET of fields that are newer than the version of the request.
 func fieldsAllowed(q *request) error { return q.allowFields(q.r, q.shown) }

@@ -31,7 +31,10 @@ var templateResource = complete(resource{
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: nameKind},
 	orders: orders{
-		list:   listChecks{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		list: listChecks{
+			parametersDecode, parametersInSchema, listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, recordsOnPage,
+			listFieldsExist,
+		},
 		update: checks{patchApplies, templateStepsValid, documentValid, fieldsSet},
 	},
 	patching: patchRules{fields: []string{"extra", "name", "steps", "description"}},

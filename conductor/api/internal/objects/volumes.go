@@ -106,10 +106,10 @@ func maskTarget(v any) any {
 func volumeOrders(kind string) orders {
 	return orders{
 		post:  checks{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsInVersion},
-		patch: checks{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsInVersion, newNodeIsUUID},
+		patch: checks{queryDecodes, identValid, patchDecodes, recordExists, fieldsPatchable, fieldsInVersion, newNodeIsUUID},
 		update: checks{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
 			volumeAllows(kind+" update", admission.Rules.UpdateVolume)},
-		delete: checks{identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
+		delete: checks{noArguments, identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
 	}
 }
 
