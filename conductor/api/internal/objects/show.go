@@ -24,7 +24,8 @@ func (q *request) answered() (rest.Answer, error) {
 	return q.answer(q.r, http.StatusOK, q.record, q.shown), nil
 }
 
-// fieldsDecode reads the requested fields. It refuses other parameters, and then a version that does not have the action.
+// fieldsDecode reads the requested fields. It refuses other parameters, and then a version that does not have the
+// action.
 func fieldsDecode(q *request) error {
 	q.args = q.r.QueryArgs("fields")
 	q.shown = q.args.List("fields")
