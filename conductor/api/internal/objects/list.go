@@ -84,8 +84,8 @@ func parametersDecode(q *listRequest) error {
 	return q.r.CheckArgs(a)
 }
 
-// parametersInSchema refuses a query that does not satisfy the schema of a series that has one. It reads the page, whose
-// parameters have their types then.
+// parametersInSchema refuses a query that does not satisfy the schema of a series that has one. It reads the page,
+// whose parameters have their types then.
 func parametersInSchema(q *listRequest) error {
 	if err := q.checkQuery(q.r, q.args); err != nil {
 		return err
