@@ -85,6 +85,7 @@ func moveInspection(n *Node, from, to states.State, at time.Time) {
 		n.InspectionStartedAt, n.InspectionFinishedAt = nil, &at
 	case to == work.Failed():
 		n.InspectionStartedAt = nil
+		delete(n.DriverInternalInfo, lookupAddresses)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -285,7 +286,7 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	for _, key := range []string{"bmc_address", "bmc_v6address"} {
 		text, _ := inventory[key].(string)
 		if address, err := netip.ParseAddr(text); err == nil && !address.IsUnspecified() && !address.IsLoopback() {
-			wanted = append(wanted, address.String())
+			wanted = append(wanted, address.Unmap().String())
 		}
 	}
 	if len(wanted) == 0 {
@@ -297,28 +298,38 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	}
 	isWanted := func(address any) bool { return slices.Contains(wanted, address) }
 	for _, n := range all {
-		addresses, _ := n.DriverInternalInfo[lookupAddresses].([]any)
-		if inspection.waits(n) && slices.ContainsFunc(addresses, isWanted) {
+		if inspection.waits(n) && slices.ContainsFunc(n.lookupAddresses(), isWanted) {
 			found = append(found, n)
 		}
 	}
 	return found, nil
 }
 
-// lookupAddresses is the key of driver_internal_info for the addresses of the BMC of a node that waits for an
-// inspection.
-const lookupAddresses = "lookup_bmc_addresses"
+const (
+	// lookupAddresses is the key of driver_internal_info for the addresses of the BMC of a node that waits for an
+	// inspection, maxLookupAddresses at most.
+	lookupAddresses    = "lookup_bmc_addresses"
+	maxLookupAddresses = 128
+)
 
-// noteBMCAddresses stores the addresses of the BMC in the node's driver_info with the next write of the record: an
-// agent may know its machine by them alone. Names are resolved.
-//
-// Source: cache_lookup_addresses in ironic/drivers/modules/inspect_utils.py.
-func (t *Task) noteBMCAddresses(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	var addresses []any
-	for key, value := range t.Node().DriverInfo {
-		host, ok := value.(string)
+// lookupAddresses returns the addresses of the BMC of a node that waits for an inspection. They are those in driver_info
+// if an earlier release has begun the inspection.
+func (n *Node) lookupAddresses() []any {
+	addresses, noted := n.DriverInternalInfo[lookupAddresses].([]any)
+	if !noted {
+		for _, host := range n.bmcHosts() {
+			if address, err := netip.ParseAddr(host); err == nil {
+				addresses = append(addresses, address.Unmap().String())
+			}
+		}
+	}
+	return addresses
+}
+
+// bmcHosts returns the hosts in driver_info, in the order of their keys: names and addresses.
+func (n *Node) bmcHosts() (hosts []string) {
+	for _, key := range slices.Sorted(maps.Keys(n.DriverInfo)) {
+		host, ok := n.DriverInfo[key].(string)
 		if !ok || !strings.HasSuffix(key, "_address") {
 			continue
 		}
@@ -327,13 +338,29 @@ func (t *Task) noteBMCAddresses(ctx context.Context) {
 		} else if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		found, err := t.engine.resolve(ctx, "ip", strings.Trim(host, "[]"))
+		hosts = append(hosts, strings.Trim(host, "[]"))
+	}
+	return hosts
+}
+
+// noteBMCAddresses stores the addresses of the hosts in driver_info with the next write of the record: an agent may know
+// its machine by an address of the BMC alone. Names are resolved, within resolveTimeout.
+//
+// Source: cache_lookup_addresses in ironic/drivers/modules/inspect_utils.py.
+func (t *Task) noteBMCAddresses(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	var addresses []any
+	for _, host := range t.Node().bmcHosts() {
+		found, err := t.engine.resolve(ctx, "ip", host)
 		if err != nil {
-			t.engine.config.Log.Warn("an inspection cannot find the node by the address of its BMC", "node", t.Node().UUID, "key", key, "error", err)
+			t.engine.config.Log.Warn("the host of a BMC is unknown, and an inspection cannot find its node by it",
+				"node", t.Node().UUID, "host", host, "error", err)
 		}
 		for _, address := range found {
-			if !address.IsLoopback() {
-				addresses = append(addresses, address.Unmap().String())
+			text := address.Unmap().String()
+			if !address.IsLoopback() && len(addresses) < maxLookupAddresses && !slices.Contains(addresses, any(text)) {
+				addresses = append(addresses, text)
 			}
 		}
 	}

@@ -54,6 +54,7 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 		"the BMC of two nodes, and a port":  {"", `"interfaces": [` + nic("0f") + `], "bmc_address": "192.0.2.5"`, "f"},
 		"by the BMC's address in brackets":  {"", `"interfaces": [` + nic("0c") + `], "bmc_v6address": "2001:db8::7"`, "g"},
 		"by an address of the BMC's name":   {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.8"`, "b"},
+		"by the BMC, as an earlier release": {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "::ffff:192.0.2.7"`, "h"},
 		"no node":                           {"x", `"interfaces": [` + nic("0a") + `]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +84,15 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 					"c": f.inspecting(others, "52:54:00:00:00:0d"),
 					"e": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.5"}, "52:54:00:00:00:0e"),
 					"f": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.5"}, "52:54:00:00:00:0f"),
+					"h": f.inspecting(map[string]any{"ipmi_address": "192.0.2.7"}, "52:54:00:00:00:11"),
 					"g": f.inspecting(map[string]any{"redfish_address": "https://[2001:db8::7]:8443"}, "52:54:00:00:00:10"),
 				}
+				require.Equal(t, []any{"2001:db8::2", "192.0.2.8"}, nodes["b"].DriverInternalInfo["lookup_bmc_addresses"])
+				_, err := f.UpdateNode(f.ctx, nodes["h"].UUID, func(n *conductor.Node) error {
+					delete(n.DriverInternalInfo, "lookup_bmc_addresses") // which an earlier release does not note
+					return nil
+				})
+				require.NoError(t, err)
 				uuid := test.uuid
 				if n := nodes[uuid]; n != nil {
 					uuid = n.UUID
@@ -105,4 +113,16 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnAbortedInspectionForgetsTheAddressesOfTheBMC(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, waitsForAgent)
+		n := f.inspecting(map[string]any{"ipmi_address": "192.0.2.7"}, "52:54:00:00:00:0a")
+		require.Contains(t, n.DriverInternalInfo, "lookup_bmc_addresses")
+		f.request(n, "abort")
+		n = f.settle(n)
+		require.Equal(t, states.InspectFail, n.ProvisionState)
+		require.NotContains(t, n.DriverInternalInfo, "lookup_bmc_addresses")
+	})
 }
