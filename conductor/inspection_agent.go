@@ -312,8 +312,8 @@ const (
 	maxLookupAddresses = 128
 )
 
-// lookupAddresses returns the addresses of the BMC of a node that waits for an inspection. They are those in driver_info
-// if an earlier release has begun the inspection.
+// lookupAddresses returns the addresses of the BMC of a node that waits for an inspection. They are those in
+// driver_info if an earlier release has begun the inspection.
 func (n *Node) lookupAddresses() []any {
 	addresses, noted := n.DriverInternalInfo[lookupAddresses].([]any)
 	if !noted {
@@ -343,8 +343,8 @@ func (n *Node) bmcHosts() (hosts []string) {
 	return hosts
 }
 
-// noteBMCAddresses stores the addresses of the hosts in driver_info with the next write of the record: an agent may know
-// its machine by an address of the BMC alone. Names are resolved, within resolveTimeout.
+// noteBMCAddresses stores the addresses of the hosts in driver_info with the next write of the record: an agent may
+// know its machine by an address of the BMC alone. Names are resolved, within resolveTimeout.
 //
 // Source: cache_lookup_addresses in ironic/drivers/modules/inspect_utils.py.
 func (t *Task) noteBMCAddresses(ctx context.Context) {

@@ -117,7 +117,10 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 
 func TestAnAbortedInspectionForgetsTheAddressesOfTheBMC(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, waitsForAgent)
+		f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkInspect: {{
+			Interface: "inspect", Step: "inspect_hardware", Priority: 100, Abortable: true,
+			Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+		}}}))
 		n := f.inspecting(map[string]any{"ipmi_address": "192.0.2.7"}, "52:54:00:00:00:0a")
 		require.Contains(t, n.DriverInternalInfo, "lookup_bmc_addresses")
 		f.request(n, "abort")
