@@ -43,7 +43,7 @@ const (
 	maxEvents = 32
 )
 
-var tables [Hibiscus + 1]struct {
+var tables [len(apiMaximum)]struct {
 	once  sync.Once
 	table Table
 }
