@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
@@ -157,7 +158,7 @@ func (f *fleet) storeInventory(ctx context.Context, id string, inventory, plugin
 // addPorts creates each port unless there is one with its address, which may also be another node's.
 func (f *fleet) addPorts(ctx context.Context, id string, ports []*Port) error {
 	for _, port := range ports {
-		port.NodeUUID = id
+		port.NodeUUID, port.IsSmartNIC = id, new(bool) // as of a port that a client creates
 		if _, err := f.createObject(ctx, port); err != nil && !errors.Is(err, Exists) {
 			return err
 		}
@@ -172,9 +173,12 @@ func (f *fleet) addPorts(ctx context.Context, id string, ports []*Port) error {
 // update_pxe_enabled.
 func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[string]any, keep bool) error {
 	byMAC := map[string]map[string]any{}
-	for _, value := range interfaces {
-		nic := value.(map[string]any)
-		byMAC[inspectionhooks.NormalMAC(nic["mac_address"])] = nic
+	for _, name := range slices.Sorted(maps.Keys(interfaces)) {
+		nic := interfaces[name].(map[string]any)
+		mac := inspectionhooks.NormalMAC(nic["mac_address"])
+		if byMAC[mac] == nil || nic["client_id"] != nil { // a bond has the address of an interface, and no client ID
+			byMAC[mac] = nic
+		}
 	}
 	ports, err := f.portsOf(ctx, node)
 	if err != nil {

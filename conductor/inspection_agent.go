@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
@@ -223,7 +224,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
 	before := t.Node()
-	_, err = t.record.conclude(ctx, failure, func(n *Node, failure error, ramdisk ramdiskUse) error {
+	failure, err = t.record.conclude(ctx, failure, func(n *Node, failure error, ramdisk ramdiskUse) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
@@ -241,6 +242,11 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	})
 	if errors.Is(err, errEnded) { // by an earlier attempt
 		return nil
+	}
+	if err == nil && failure != nil {
+		at, began := before.Clone(), now() // the data take the node from inspect wait to inspecting
+		at.ProvisionState, at.ProvisionUpdatedAt = states.Inspecting, &began
+		i.conductor.engine.history.failed(ctx, at, t.Node())
 	}
 	return err
 }

@@ -67,6 +67,12 @@ func TestAnErrorOfTheRamdiskFailsTheInspection(t *testing.T) {
 			require.Equal(t, want, got.ProvisionState, value)
 			if want == states.InspectFail {
 				require.Contains(t, got.LastError, "Ramdisk reported error: no disk")
+				all, err := f.History(f.ctx, n.UUID)
+				require.NoError(t, err)
+				require.Len(t, all, 1)
+				require.Equal(t, "introspection", all[0].EventType)
+				require.Equal(t, got.LastError, all[0].Event)
+				require.Equal(t, states.Inspecting, all[0].State)
 			}
 		})
 	}
