@@ -103,8 +103,8 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 }
 
 // insert inserts an image into the first slot for a device that accepts it. An image that only seems to be inserted
-// cannot be ejected, so that a failed ejection is only told beside a failed insertion, whose kind the error has. After
-// a request without an answer it has the kind of that.
+// cannot be ejected, so that a failed ejection is only told beside a failed insertion, whose kind the error has. It has
+// the kind of what ends the operation, such as a request without an answer.
 //
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func (r *reader) insert(device, image string) error {
@@ -116,7 +116,7 @@ func (r *reader) insert(device, image string) error {
 			same := func(other slot) bool { return other.among == s.among }
 			kept = append(kept, r.eject(slots[i:], same)...)
 		}
-		if r.client.Lost() != nil {
+		if r.over() != nil {
 			break
 		}
 		err := r.insertInto(&s, image)
@@ -128,7 +128,7 @@ func (r *reader) insert(device, image string) error {
 	if failed = errors.Join(failed, errors.Join(kept...)); failed == nil {
 		failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)
 	}
-	return r.orLost(failed)
+	return orEnded(failed, r.over())
 }
 
 // ErrKept is the error about an image that a BMC keeps in its slot: it has refused to eject the image, or has no way to
@@ -150,17 +150,17 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 		for _, err := range r.eject(slots, func(s slot) bool { return s.takesAny(devices...) }) {
 			failed, only = errors.Join(failed, err), only && isKept(err)
 		}
-		if failed != nil && only && r.client.Lost() == nil {
+		if failed != nil && only && r.over() == nil {
 			return &failure.Error{Kind: failure.KindOf(failed), Text: failed.Error(), Cause: ErrKept}
 		}
-		return r.orLost(failed)
+		return orEnded(failed, r.over())
 	})
 }
 
-// eject ejects the images in some slots, until a request is lost. It returns why it cannot.
+// eject ejects the images in some slots, until the operation is over. It returns why it cannot.
 func (r *reader) eject(slots []slot, chosen func(slot) bool) (failures []error) {
 	for _, s := range slots {
-		if s.Inserted && chosen(s) && r.client.Lost() == nil {
+		if s.Inserted && chosen(s) && r.over() == nil {
 			if err := r.ejectSlot(&s); err != nil {
 				failures = append(failures, err)
 			}

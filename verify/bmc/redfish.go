@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
@@ -53,19 +54,17 @@ func (r *redfishConnection) begin() {
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() }
 
-func (r *redfishConnection) refused() bool { return r.client.Refused() }
+func (r *redfishConnection) refused() bool {
+	return failure.KindOf(r.client.Ended()) == verify.Credentials
+}
 
-// ended reports whether no request should follow: the BMC has stopped answering or refuses the credentials.
-func (r *redfishConnection) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
-
-// orLost returns a failure, with the kind and the cause of the request that was lost, if one was: that it may have been
-// carried out decides, and not what has failed before.
-func (r *redfishConnection) orLost(failed error) error {
-	lost := r.client.Lost()
-	if lost == nil || failed == nil {
+// orEnded returns a failure, with the kind and the cause of what has ended the operation, if something has: that a
+// request may have been carried out decides, and not what has failed before.
+func orEnded(failed, ended error) error {
+	if ended == nil || failed == nil {
 		return failed
 	}
-	unknown := failure.Of(lost)
+	unknown := failure.Of(ended)
 	unknown.Text = failed.Error()
 	return unknown
 }

@@ -134,7 +134,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 		if err == nil || errors.Is(err, ErrBootMode) {
 			return enabled == continuous, err
 		}
-		if r.ended() {
+		if r.client.Ended() != nil {
 			break
 		}
 	}

@@ -39,10 +39,7 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 		return err
 	}
 	_, refused := r.changeBoot(ctx, at, bootRequest{change: q.repeated, whole: q.repeated})
-	if r.client.Refused() {
-		return refused
-	}
-	if r.client.Lost() == nil && retry.Wait(ctx, r.pause, 1, failed) {
+	if r.client.Ended() == nil && retry.Wait(ctx, r.pause, 1, failed) {
 		if failed, err = r.contradiction(ctx, at, q); failed == nil {
 			return err
 		}
@@ -50,16 +47,19 @@ func (r *redfishConnection) confirmBoot(ctx context.Context, at *bootResource, q
 	if refused != nil {
 		failed.Text += "; then " + refused.Error()
 	}
-	return r.orLost(failed)
+	return orEnded(failed, r.client.Ended())
 }
 
 // contradiction reads what the BMC shows of a boot override that it has accepted, and leaves the resource as it was
 // read. It returns failed if that contradicts the boot override, and err if the BMC refuses the credentials. What
-// cannot be read contradicts nothing, nor does a settings object if the system itself shows the boot override: it may
-// be idle again.
+// cannot be read contradicts nothing, also without an answer: the BMC has accepted the change, after which Ironic reads
+// nothing. Nor does a settings object if the system itself shows the boot override: it may be idle again.
 func (r *redfishConnection) contradiction(ctx context.Context, at *bootResource, q bootRequest) (failed *failure.Error, err error) {
 	raw, a, err := r.client.Get(ctx, at.answer.Request.Path)
-	if r.client.Refused() {
+	switch {
+	case a == nil:
+		return nil, nil
+	case r.client.Ended() != nil:
 		return nil, err
 	}
 	if ended := r.client.Recheck(ctx); ended != nil { // it has forbidden the read, and the system's, too
@@ -85,7 +85,7 @@ func (r *redfishConnection) contradiction(ctx context.Context, at *bootResource,
 
 // shows reports whether a resource has a boot override.
 func (r *redfishConnection) shows(ctx context.Context, path string, wanted boot) bool {
-	raw, _, _ := r.client.Get(ctx, path) // one that cannot be read shows none
+	raw, _, _ := r.client.Optional(ctx, path) // one that cannot be read shows none
 	shown, _ := resource{raw: raw}.boot()
 	return shown.Target != nil && *shown.Target == *wanted.Target && shown.Enabled == wanted.Enabled &&
 		(wanted.Mode == "" || shown.Mode == "" || shown.Mode == wanted.Mode)
@@ -119,7 +119,7 @@ func (r *redfishConnection) changeBoot(ctx context.Context, at *bootResource, q 
 	now, _ := other.boot() // of another type, it has another value
 	there, refused := r.patchBoot(ctx, other, q.elsewhere(now))
 	switch {
-	case r.ended():
+	case r.client.Ended() != nil:
 		return there, refused
 	case refused != nil:
 		both := failure.Of(refused)

@@ -3,10 +3,10 @@
 package bmc
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
@@ -25,7 +25,7 @@ type reader struct {
 	ctx      context.Context
 	errs     []error // why resources were not read
 	absent   []error // of links to collections that the BMC does not have
-	refused  error   // why the system cannot be read any more, see over
+	ended    error   // why no other resource can be read
 }
 
 // systemReader reads the system, and returns the reader of its child resources.
@@ -137,14 +137,15 @@ func (r *reader) note(err error) {
 	}
 }
 
-// over returns why no other resource can be read, nil if one can: a request was lost, or the BMC refuses the
-// credentials, and not at one resource alone, which over notes.
+// over returns why no other resource can be read, nil if one can, and notes it: see Recheck of package redfish.
 func (r *reader) over() error {
-	if r.refused == nil && r.client.Lost() == nil {
-		r.refused = r.client.Recheck(r.ctx)
-		r.note(r.refused)
+	if r.ended == nil {
+		r.ended = r.client.Recheck(r.ctx)
+		if !slices.ContainsFunc(r.errs, func(known error) bool { return errors.Is(known, r.ended) }) {
+			r.note(r.ended)
+		}
 	}
-	return cmp.Or(r.client.Lost(), r.refused)
+	return r.ended
 }
 
 // forget drops the errors that were noted after the first n, of resources that the caller can do without, unless no

@@ -170,9 +170,9 @@ func TestARequestWithoutAnAnswerEndsTheOperation(t *testing.T) {
 	b.answers["GET /redfish/v1/Machines/b"] = "silence"
 	_, err := r.powerState(t.Context())
 	require.Equal(t, verify.Protocol, failure.KindOf(err))
-	require.Error(t, r.client.Lost())
+	require.Error(t, r.client.Ended())
 	seen := b.take()
 	require.Equal(t, "GET /redfish/v1/Machines/b token", seen[len(seen)-1])
 	r.begin()
-	require.NoError(t, r.client.Lost(), "the next operation opens a session")
+	require.NoError(t, r.client.Ended(), "the next operation opens a session")
 }

@@ -93,13 +93,14 @@ func (c *Client) forgive() { c.refused = c.refused && !c.accepted }
 // AllowRequests raises MaxRequests to n, if it is less, until the next operation.
 func (c *Client) AllowRequests(n int) { c.budget.requests = max(n, c.config.MaxRequests) }
 
-// Lost returns why a request of the operation has no answer, nil if all have one. No request
-// should follow one that has none.
-func (c *Client) Lost() error { return c.lost }
-
-// Refused reports whether the BMC has refused the credentials: the password, or the session in its last answer. Some
-// BMCs refuse a session at one resource alone.
-func (c *Client) Refused() bool { return c.refused }
+// Ended returns why no request of the operation should follow, nil if one may: a request has no answer, or the BMC has
+// refused the credentials, the password or the session in its last answer. See [Client.Recheck].
+func (c *Client) Ended() error {
+	if c.lost == nil && c.refused {
+		return errRefused
+	}
+	return c.lost
+}
 
 // HasSession reports whether requests have the token of a session, which the BMC may end by itself.
 func (c *Client) HasSession() bool { return c.session != nil && !c.session.token.IsZero() }
@@ -129,12 +130,13 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 	return o, a, err
 }
 
-// Recheck tells, after the BMC has refused the credentials, whether it has refused them at one resource alone: it reads
-// the system again, which was read before, and returns why it cannot. Some BMCs answer 403 for a session that has
-// ended. With HTTP Basic authentication a password that was changed meanwhile is sent once more.
+// Recheck is [Client.Ended] for a caller who can do without the last request. After the BMC has refused the
+// credentials, perhaps at one resource alone, it reads the system again, which was read before, and returns why it
+// cannot. Some BMCs answer 403 for a session that has ended. With HTTP Basic authentication a password that was changed
+// meanwhile is sent once more.
 func (c *Client) Recheck(ctx context.Context) error {
-	if !c.refused && !c.forbidden {
-		return nil
+	if c.lost != nil || !c.refused && !c.forbidden {
+		return c.lost
 	}
 	c.forgive()
 	_, _, err := c.Get(ctx, c.system)

@@ -229,12 +229,12 @@ func TestAnOperationHasItsLimits(t *testing.T) {
 	get := func() error { _, _, err := c.Get(t.Context(), "/a"); return err }
 	require.NoError(t, get())
 	require.NoError(t, get())
-	require.NoError(t, c.Lost())
+	require.NoError(t, c.Ended())
 	require.ErrorIs(t, get(), errRequests)
-	require.ErrorIs(t, c.Lost(), errRequests)
+	require.ErrorIs(t, c.Ended(), errRequests)
 	require.Len(t, s.seen(), 2)
 	c.Begin()
-	require.NoError(t, c.Lost())
+	require.NoError(t, c.Ended())
 	require.NoError(t, get())
 	for allowed, want := range map[int]int{3: 3, 1: 2} {
 		c.AllowRequests(allowed)
@@ -274,7 +274,7 @@ func TestRedfishIsAbsentBeforeCredentialsAreSent(t *testing.T) {
 	require.True(t, c.Absent(err))
 	require.True(t, c.Absent(fmt.Errorf("dial: %w", syscall.ECONNREFUSED)))
 	require.False(t, c.Absent(errMembers))
-	require.False(t, c.Refused())
+	require.False(t, c.refused)
 	c.basic = true
 	_, _, getErr := c.Get(t.Context(), "/a")
 	require.NoError(t, getErr)
@@ -346,7 +346,7 @@ func TestRefusedCredentialsAreNotSentAgain(t *testing.T) {
 			_, _, err := c.Get(t.Context(), "/a")
 			require.Error(t, err)
 		}
-		require.Equal(t, refused, c.Refused())
+		require.Equal(t, refused, c.refused)
 		want := []string{"GET /a (admin)", "GET /a (admin)"}
 		if refused {
 			want = want[:1]
@@ -402,19 +402,19 @@ func TestCredentialsMayBeRefusedAtOneResource(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = c.Get(t.Context(), "/a")
 		require.Error(t, err)
-		require.Equal(t, unauthorized, c.Refused())
+		require.Equal(t, unauthorized, c.refused)
 		require.NoError(t, c.Recheck(t.Context()))
 		require.NoError(t, c.Recheck(t.Context()))
 		require.Len(t, s.seen(), 3)
 
 		_, _, err = c.Optional(t.Context(), "/a")
 		require.NoError(t, err)
-		require.False(t, c.Refused())
+		require.False(t, c.refused)
 		everywhere = true
 		_, _, err = c.Optional(t.Context(), "/a")
 		require.ErrorContains(t, err, "/system")
 		require.Equal(t, test.kind, kindOf(t, err))
-		require.Equal(t, unauthorized, c.Refused())
+		require.Equal(t, unauthorized, c.refused)
 	}
 }
 

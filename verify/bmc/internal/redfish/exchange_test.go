@@ -182,7 +182,7 @@ func TestAChangeThatTheBMCMayHaveSeenIsNotRepeated(t *testing.T) {
 		ends.Store(true)
 		s.seen()
 		a, err := c.Do(t.Context(), Request{Method: method, Path: "/a"})
-		require.ErrorIs(t, c.Lost(), err)
+		require.ErrorIs(t, c.Ended(), err)
 		require.EqualError(t, err, method+" /a: unexpected EOF")
 		require.Nil(t, a)
 		require.Len(t, s.seen(), times, method)
@@ -272,7 +272,7 @@ func TestAnUnreachableBMCHasNoAnswer(t *testing.T) {
 	a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/a"})
 	require.Equal(t, verify.Unreachable, kindOf(t, err))
 	require.Nil(t, a)
-	require.Equal(t, err, c.Lost())
+	require.Equal(t, err, c.Ended())
 	c.Close(t.Context())
 }
 

@@ -53,6 +53,8 @@ func (c *Client) Login(ctx context.Context) error {
 	return err
 }
 
+var errRefused = &failure.Error{Kind: verify.Credentials, Text: "the BMC has refused the credentials before"}
+
 // authorize adds the credentials to a request: the session's token, or the user and the password.
 func (c *Client) authorize(r *Request) error {
 	if c.session == nil && !c.basic {
@@ -66,7 +68,7 @@ func (c *Client) authorize(r *Request) error {
 		return nil
 	}
 	if c.refused {
-		return &failure.Error{Kind: verify.Credentials, Text: "the BMC has refused the credentials before"}
+		return errRefused
 	}
 	if !c.accepted {
 		c.disconnect() // a request over a new connection is sent once

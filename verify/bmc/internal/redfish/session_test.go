@@ -154,7 +154,7 @@ func TestABasicAuthenticationThatFailsSaysWhyItWasTried(t *testing.T) {
 	err := c.Login(t.Context())
 	require.EqualError(t, err, "GET /s: 401 Unauthorized; before that: POST "+sessions+": 503 Service Unavailable RAC0218")
 	require.Equal(t, verify.Credentials, kindOf(t, err))
-	require.True(t, c.Refused())
+	require.True(t, c.refused)
 }
 
 func TestTheLogInHasTheUserAndThePassword(t *testing.T) {

@@ -48,7 +48,7 @@ func (c *Client) findHost(ctx context.Context, members []string) (string, error)
 		system, a, err := c.Get(ctx, member)
 		switch {
 		case err == nil:
-		case a == nil || c.refused:
+		case c.Ended() != nil:
 			return "", err
 		case !a.isNoHost():
 			return "", unread(member, err)
@@ -96,9 +96,9 @@ func unread(member string, err error) error {
 func (c *Client) findByName(ctx context.Context, members []string) (path string, err error) {
 	var passed error
 	for _, member := range members {
-		system, a, err := c.Get(ctx, member)
+		system, _, err := c.Get(ctx, member)
 		if err != nil {
-			if a == nil || c.refused || ctx.Err() != nil {
+			if c.Ended() != nil || ctx.Err() != nil {
 				return "", err
 			}
 			passed = err
