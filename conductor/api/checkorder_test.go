@@ -82,6 +82,13 @@ func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
 		{states.Hibiscus, "POST", "events/a", "1.53", `{}`, 404, noAPI},
 		{states.Hibiscus, "POST", "events/a", "latest", `{"events": [{"event": "network.bind_port", "status": "x", "port_id": "` + absentUUID +
 			`", "mac_address": "52:54:00:00:00:01"}]}`, 404, ""},
+		{states.Hibiscus, "POST", "heartbeat/x/a", "latest", `{}`, 404, "Node x could not be found."},
+		{states.Hibiscus, "POST", "heartbeat/a%20b/x", "latest", `{}`, 400, "Expected UUID or name for node_ident: a b"},
+		{states.Hibiscus, "POST", "heartbeat/x/a?bogus=1", "latest", `{}`, 400, bogus},
+		{states.Hibiscus, "POST", "heartbeat/x/a?callback_url=u", "latest", `{}`, 400,
+			"The path and the query both have the argument callback_url"},
+		{states.Hibiscus, "POST", "heartbeat/x/a", "latest", `{"callback_url": "u"}`, 400, "Expected string for callback_url: ['a', 'u']"},
+		{states.Hibiscus, "POST", "heartbeat/x/a/b/c/d/e/f/g", "latest", `{}`, 404, ""},
 		{states.Hibiscus, "GET", "nodes/x/states/y?bogus=1", "latest", "", 400, bogus},
 		{states.Hibiscus, "GET", "nodes/x/states/y", "latest", "", 404, ""},
 		{states.Hibiscus, "GET", "nodes/x/a/b?bogus=1", "latest", "", 400, bogus},

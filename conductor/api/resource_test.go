@@ -175,7 +175,7 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"POST", "/v1/heartbeat", "1.82", `{"node_ident": "n"}`, 400, "Missing mandatory parameter: callback_url"},
 		{"POST", "/v1/heartbeat", "1.82", "", 400, "Missing mandatory parameter: node_ident"},
 		{"POST", "/v1/heartbeat/n", "1.82", `{"node_ident": "n"}`, 400, "Unexpected arguments: node_ident"},
-		{"POST", "/v1/heartbeat/n/x", "1.82", "", 404, ""},
+		{"POST", "/v1/heartbeat/n/x", "1.82", "", 400, "Agent token is required for heartbeat processing."},
 		{"POST", "/v1/heartbeat", "1.82", `{"node_ident": "` + strings.Repeat("n", 4<<10) + `"}`, 413, "Request body is too large."},
 		{"HEAD", "/v1/events", "1.53", "", 404, ""},
 		{"HEAD", "/v1/events", "1.54", "", 405, ""},

@@ -37,10 +37,12 @@ func newTree(s *rest.Service, config Config) *rest.Tree {
 		"conductors":       drivers.Conductors(),
 		"shards":           nodes.Shards(s),
 		"lookup":           {Actions: rest.Actions{rest.All: {Serve: ramdisk.Lookup, Since: since.Lookup}}},
-		"heartbeat":        {Actions: rest.Actions{"post": {Serve: ramdisk.Heartbeat, Since: since.Lookup, Optional: 1}}},
 		"events":           ramdisk.Events(s),
 		"inspection_rules": objects.InspectionRules(s),
 
+		"heartbeat": {Actions: rest.Actions{
+			"post": {Serve: ramdisk.Heartbeat, Since: since.Lookup, Optional: 1, Args: ramdisk.HeartbeatArgs},
+		}},
 		"continue_inspection": {Actions: rest.Actions{"post": {Serve: ramdisk.ContinueInspection, Body: "data"}}},
 	}
 	for name, first := range map[string]states.APIVersion{

@@ -100,8 +100,8 @@ func agentAnswer(r *rest.Request, n *conductor.Node, token string) rest.Answer {
 	})
 }
 
-// heartbeatArgs are the keys of a heartbeat.
-var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
+// HeartbeatArgs are the arguments of a heartbeat, which the body, the query or further segments of the path set.
+var HeartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
 
 // Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically. The body may name the node in place of the
 // path; then it is read as if the node did not exist.
@@ -139,10 +139,10 @@ var Heartbeat = checks{
 
 // heartbeatDecodes reads the arguments. It looks for the node in the path, which decides about the limit of the body.
 func heartbeatDecodes(q *request) error {
-	limit, names := rest.MaxStrangeBody, append([]string{"node_ident"}, heartbeatArgs...)
+	limit, names := rest.MaxStrangeBody, append([]string{"node_ident"}, HeartbeatArgs...)
 	inPath := len(q.Params) > 0
 	if inPath {
-		names = heartbeatArgs
+		names = HeartbeatArgs
 		if q.node, q.missing = q.FindNodeOrJSON(q.Param(0)); q.missing == nil {
 			limit = rest.MaxAgentBody
 		}
