@@ -19,15 +19,22 @@ type relatives struct{ of *Task }
 // relative is the task of a parent or a child.
 type relative struct{ *Task }
 
-// acquire reserves a relative for the work on the task's node. It retries while the relative is reserved. The caller
-// must release it.
-func (r relatives) acquire(ctx context.Context, id string) (acquired relative, err error) {
+// errNoRelative is the error for a node that is no parent or child, or none that shares the power, any more: it was
+// listed by an index.
+var errNoRelative = errors.New("the nodes are not related any more")
+
+// acquire reserves a relative for the work on the task's node, if it still is one. It retries while the relative is
+// reserved. The caller must release it.
+func (r relatives) acquire(ctx context.Context, id string, is func(*Node) bool) (acquired relative, err error) {
 	e, by := r.of.engine, r.of.Node()
 	err = e.fleet.retryLocked(ctx, func() error {
 		if !e.pool.TryTake(id) { // rather than to wait for a worker that may wait for this one
 			return refuse(Locked, "%s", lockedText(&Node{UUID: id}, e.config.Name))
 		}
 		_, n, err := e.fleet.edit(ctx, id, func(n *Node) error {
+			if !is(n) {
+				return errNoRelative
+			}
 			err := e.rules.unlocked(n)
 			e.reserve(n, by.Claim)
 			return err
@@ -82,17 +89,17 @@ func (r relatives) setPower(ctx context.Context, target states.Power, timeout ti
 		return false, nil
 	}
 	var ids []string
-	relation := "child_node"
+	relation, is := "child_node", func(child *Node) bool { return child.ParentNode == n.UUID && child.sharesPower() }
 	switch {
 	case target == states.PowerOn && n.ParentNode != "" && n.sharesPower():
-		ids, relation = []string{n.ParentNode}, "parent_node"
+		ids, relation, is = []string{n.ParentNode}, "parent_node", func(*Node) bool { return true }
 	case target == states.PowerOff:
 		children, err := e.fleet.childrenOf(ctx, n.UUID)
 		if err != nil {
 			return false, err
 		}
 		for _, child := range children {
-			if child.sharesPower() {
+			if is(child) {
 				ids = append(ids, child.UUID)
 			}
 		}
@@ -108,6 +115,9 @@ func (r relatives) setPower(ctx context.Context, target states.Power, timeout ti
 		if err != nil {
 			return false, fmt.Errorf("%s: %v", relation, err)
 		}
+		if !is(other) {
+			continue
+		}
 		reading := e.readPower(ctx, hardware, other)
 		if reading.Err != nil {
 			return false, fmt.Errorf("%s %s: %v", relation, id, reading.Err)
@@ -115,7 +125,10 @@ func (r relatives) setPower(ctx context.Context, target states.Power, timeout ti
 		if reading.Power == target {
 			continue
 		}
-		relative, err := r.acquire(ctx, id)
+		relative, err := r.acquire(ctx, id, is)
+		if errors.Is(err, errNoRelative) {
+			continue
+		}
 		if errors.Is(err, Locked) {
 			return false, refuse(Locked, "Node %s %s %s is presently locked and we are unable to perform any action on it at this time. "+
 				"Please retry after the current operation is completed.", n.UUID, relation, id)
@@ -173,7 +186,11 @@ func runOnChildren(ctx context.Context, t *Task) error {
 		if len(step.Children) > 0 && !slices.Contains(step.Children, child.UUID) {
 			continue
 		}
-		if err := (relatives{t}).runOnChild(ctx, child.UUID); err != nil {
+		err := (relatives{t}).runOnChild(ctx, child.UUID)
+		if errors.Is(err, errNoRelative) && len(step.Children) == 0 {
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("child node %s: %v", child.UUID, err)
 		}
 	}
@@ -183,7 +200,7 @@ func runOnChildren(ctx context.Context, t *Task) error {
 // runOnChild runs the task's step on a child of its node.
 func (r relatives) runOnChild(ctx context.Context, id string) error {
 	t := r.of
-	child, err := r.acquire(ctx, id)
+	child, err := r.acquire(ctx, id, func(child *Node) bool { return child.ParentNode == t.Node().UUID })
 	if err != nil {
 		return err
 	}

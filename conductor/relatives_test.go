@@ -164,6 +164,27 @@ func TestAParentThatGoesOffTakesItsChildren(t *testing.T) {
 	}
 }
 
+// The index of a conductor learns later than the store that another one has given a child to another parent.
+func TestAChildThatAnotherProcessHasMovedStaysOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &late{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Membership, c.SkipPowerSync = store, withBeta{}, true })
+		parent := f.create(conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOn})
+		other := f.create(conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOn})
+		child := f.create(conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOn, ParentNode: parent.UUID})
+		for _, n := range []*conductor.Node{parent, other, child} {
+			require.NoError(t, f.fake.SetPower(f.ctx, n, states.PowerOn))
+		}
+		store.rewrite(t, conductor.KindNode, child.UUID, `"parent_node":"`+parent.UUID, `"parent_node":"`+other.UUID)
+		require.NoError(t, f.SetPower(f.ctx, parent.UUID, states.PowerOff, 0))
+		require.Equal(t, states.PowerOff, f.settle(parent).Power)
+		require.Equal(t, states.PowerOn, f.settle(child).Power)
+		power, err := f.fake.PowerState(f.ctx, child)
+		require.NoError(t, err)
+		require.Equal(t, states.PowerOn, power)
+	})
+}
+
 func TestAChildWakesItsParent(t *testing.T) {
 	for name, test := range map[string]struct {
 		series states.Series
