@@ -125,8 +125,8 @@ package conductor
 //	  fleet            the records in the store, an index of each kind, all writes
 //
 // What uses the fields of one of these types is its method. A function has such a type as a parameter only if its own
-// type is given: it is an entry of the table of works, the function of a Step, or carries out a request at the node's
-// owner (its name ends in Here). Generic functions and constructors are the other exceptions: methods have no type
+// type is given: it is an entry of the table of works, the function of a Step, or the method here of a request that the
+// node's owner carries out. Generic functions and constructors are the other exceptions: methods have no type
 // parameters, and there is no value yet.
 //
 // The files, by subject:

@@ -96,6 +96,7 @@ func TestTheDataOfAnAgentAreStoredAndGivePorts(t *testing.T) {
 		for _, address := range []string{"52:54:00:00:00:0a", "52:54:00:00:00:0b", "52:54:00:00:00:0c"} {
 			require.Equal(t, new(bool), ports[address].PXEEnabled, "no interface has booted the agent")
 		}
+		require.Equal(t, new(bool), ports["52:54:00:00:00:0c"].IsSmartNIC)
 	})
 }
 

@@ -5,6 +5,7 @@ package conductor
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -212,6 +213,9 @@ func (n *Node) room() int {
 	}
 }
 
+// errEncoding is the error of a record that has no JSON, such as one with a number that is none.
+var errEncoding = errors.New("encode")
+
 // encodeNode returns the record of a node.
 func encodeNode(n *Node) (Record, error) {
 	value, err := json.Marshal(struct {
@@ -219,7 +223,7 @@ func encodeNode(n *Node) (Record, error) {
 		*Node
 	}{recordVersion, n})
 	if err != nil {
-		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
+		return Record{}, fmt.Errorf("%w node %s: %w", errEncoding, n.UUID, err)
 	}
 	if len(value) > largeNode {
 		value = append(value, bytes.Repeat([]byte(" "), n.room())...)

@@ -41,24 +41,24 @@ func (r *reservedRecord) get() *Node {
 	return r.node
 }
 
-// persist is update with retries until the store accepts the change, change fails, the store refuses the record as too
-// large or for its name, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there
-// is one even if ctx has ended.
+// persist is update with retries until the store accepts the change, change fails, the store cannot have the record,
+// the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if
+// ctx has ended.
 func (r *reservedRecord) persist(ctx context.Context, change func(*Node) error) error {
-	return r.retry(ctx, &doubts{}, change)
+	return r.retry(ctx, context.WithoutCancel(ctx), &doubts{}, change)
 }
 
-// retry is persist after earlier attempts.
-func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(*Node) error) error {
+// retry is persist after earlier attempts, whose attempts end with the context attempts.
+func (r *reservedRecord) retry(ctx, attempts context.Context, unsure *doubts, change func(*Node) error) error {
 	var failure error
 	for {
 		if errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
-		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+		attempt, cancel := context.WithTimeout(attempts, reportTimeout)
 		err := r.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
 		cancel()
-		refused := errors.Is(err, ErrTooLarge) || errors.Is(err, Exists)
+		refused := errors.Is(err, ErrTooLarge) || errors.As(err, new(*DuplicateError)) || errors.Is(err, errEncoding)
 		if err == nil || failure != nil || refused || errors.Is(err, errLost) || ctx.Err() != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (r *reservedRecord) conclude(
 	change := func(n *Node) error { return end(n, failure, ramdisk) }
 	write.Begin(before.UUID, before.Revision)
 	defer write.End()
-	if err = r.retry(ctx, unsure, change); errors.Is(err, ErrTooLarge) {
+	if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); errors.Is(err, ErrTooLarge) {
 		r.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", r.get().UUID, "failure", failure)
 		if ctx.Err() == nil {
 			r.set(r.get(), math.MaxInt) // without deferred changes
@@ -92,7 +92,7 @@ func (r *reservedRecord) conclude(
 		}
 	}
 	for errors.Is(err, ErrTooLarge) && ctx.Err() == nil {
-		if err = r.retry(ctx, unsure, change); errors.Is(err, ErrTooLarge) {
+		if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); errors.Is(err, ErrTooLarge) {
 			r.engine.counters.reportRetries.Add(1)
 			r.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", r.get().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
@@ -139,7 +139,7 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			r.set(n, later)
-		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
+		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, errEncoding):
 			unsure.add(old, attempt)
 		}
 		return err

@@ -66,14 +66,10 @@ var errStale = errors.New("the work of this task has ended")
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return t.record.persist(ctx, checked(t.work, change))
+	return t.record.retry(ctx, ctx, &doubts{}, checked(t.work, change))
 }
 
-// updateTimeout bounds the attempts of [Task.Update]. An election among the servers of a store takes seconds; a record
-// that no store can have is refused for ever.
+// updateTimeout bounds the attempts of [Task.Update]. An election among the servers of a store takes seconds.
 const updateTimeout = time.Minute
 
 // checked returns a change of a step that fails if the step's work has ended, or if it changes what the conductor alone

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +170,7 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 				store.gets = []func() error{func() error { return errSilent }}
 				require.NoError(t, task.Update(t.Context(), adds("D")), name)
 				require.Equal(t, test.want+"D", store.description(t, id), name)
+				require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
 			})
 		}
 	}
@@ -186,6 +188,46 @@ func TestAChangeIsStoredAfterAnotherWhoseOutcomeIsUnknown(t *testing.T) {
 		require.NoError(t, change(task, t.Context(), adds("B")), name)
 		require.Equal(t, "AB", store.description(t, task.Node().UUID), name)
 	}
+}
+
+func TestAChangeThatNoStoreCanHaveIsTriedOnce(t *testing.T) {
+	for name, change := range map[string]func(*Node) error{
+		"a number that is none": func(n *Node) error { n.Extra = map[string]any{"x": math.NaN()}; return nil },
+		"the name of another":   func(n *Node) error { n.Name = "taken"; return nil },
+		"an instance of another": func(n *Node) error {
+			n.InstanceUUID = "00000000-0000-4000-8000-00000000000a"
+			return nil
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			task, _, log := working(t)
+			other := &Node{
+				UUID: "00000000-0000-4000-8000-000000000001", Driver: "fake-hardware", Name: "taken", ProvisionState: states.Active,
+				InstanceUUID: "00000000-0000-4000-8000-00000000000a",
+			}
+			require.NoError(t, task.engine.fleet.create(t.Context(), other))
+			began := time.Now()
+			require.Error(t, task.Update(t.Context(), change), name)
+			require.Equal(t, began, time.Now(), name)
+			require.Empty(t, log.String(), name)
+		})
+	}
+}
+
+// The store hangs, and the step's time ends.
+func TestAChangeEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		task, store, _ := working(t)
+		store.updates = []func(context.Context, Record) (int64, error){func(ctx context.Context, _ Record) (int64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(t, task.Update(ctx, adds("A")), context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+	})
 }
 
 func TestATaskWhoseNodeIsTakenOrDeletedChangesNothing(t *testing.T) {
@@ -278,7 +320,7 @@ func TestAnHourOfRefusedWritesIsNotRemembered(t *testing.T) {
 			return 0, errSilent
 		}
 		store.updates = slices.Repeat([]func(context.Context, Record) (int64, error){refuse}, 3600)
-		require.NoError(t, task.record.retry(t.Context(), unsure, adds("A")))
+		require.NoError(t, task.record.retry(t.Context(), t.Context(), unsure, adds("A")))
 		require.Equal(t, 3600, attempts)
 		require.Len(t, unsure.writes, maxDoubts)
 		stored := func(at *time.Time) *Node {
@@ -345,7 +387,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		task, store, log := working(t)
 		engine := task.engine
 		require.NoError(t, engine.fleet.create(t.Context(), &Node{UUID: id, Driver: "fake-hardware", ProvisionState: states.Manageable}))
-		relative, err := relatives{task}.acquire(t.Context(), id)
+		relative, err := relatives{task}.acquire(t.Context(), id, func(*Node) bool { return true })
 		require.NoError(t, err, name)
 		stored, err := engine.fleet.storedNode(t.Context(), id)
 		require.NoError(t, err)
