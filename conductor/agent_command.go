@@ -76,15 +76,15 @@ var agentsFields = []string{
 }
 
 // agentTask is a task as its agent's work uses it. It implements [agentwork.Task].
-type agentTask struct{ *Task }
+type agentTask struct{ task *Task }
 
 func (t agentTask) Node() agentwork.Node {
-	n := t.Task.Node()
+	n := t.task.Node()
 	kind := kindOf(n.ProvisionState)
 	steps := kind.of(n)
 	hash, _ := n.InstanceInfo["hashed_rescue_password"].(string)
 	node := agentwork.Node{
-		UUID: n.UUID, Heard: n.Agent.URL != "" && n.agentHeard(now(), t.engine.config.FastTrackTimeout),
+		UUID: n.UUID, Heard: n.Agent.URL != "" && n.agentHeard(now(), t.task.engine.config.FastTrackTimeout),
 		HasSteps: n.Agent.hasSteps(kind.agent.word), Work: kind.agent.word, Noun: kind.texts.noun, Progress: kind.texts.progress,
 		BootsInStep: kind.bootsInStep(), Automated: kind.automated(n), AbortAfter: steps.AbortAfter,
 		Instance: n.InstanceUUID, RescuePasswordHash: hash,
@@ -97,15 +97,15 @@ func (t agentTask) Node() agentwork.Node {
 	return node
 }
 
-func (t agentTask) Agent() (agentwork.Agent, error) { return t.engine.agent(t.Task.Node()) }
-func (t agentTask) Log() *slog.Logger               { return t.engine.config.Log }
+func (t agentTask) Agent() (agentwork.Agent, error) { return t.task.engine.agent(t.task.Node()) }
+func (t agentTask) Log() *slog.Logger               { return t.task.engine.config.Log }
 
 func (t agentTask) Machine(ctx context.Context) (agent.Machine, error) {
-	return t.engine.machine(ctx, t.Task.Node())
+	return t.task.engine.machine(ctx, t.task.Node())
 }
 
 func (t agentTask) NoteSteps(ctx context.Context, found agent.Steps) error {
-	return t.Update(ctx, func(n *Node) error {
+	return t.task.Update(ctx, func(n *Node) error {
 		if n.Agent.Steps == nil {
 			n.Agent.Steps = map[agent.Work]AgentSteps{}
 		}
@@ -116,31 +116,33 @@ func (t agentTask) NoteSteps(ctx context.Context, found agent.Steps) error {
 }
 
 func (t agentTask) NoteResult(ctx context.Context, result json.RawMessage) error {
-	n := t.Task.Node()
+	n := t.task.Node()
 	step := n.Step()
 	if step.Step == "write_image" {
-		t.engine.config.logImage(n)
+		t.task.engine.config.logImage(n)
 	}
 	change, err := raidStepDone(kindOf(n.ProvisionState).agent.word, step.String(), result, time.Now())
 	if change == nil || err != nil {
 		return err
 	}
-	return t.Update(ctx, change)
+	return t.task.Update(ctx, change)
 }
 
 func (t agentTask) Reboot(ctx context.Context) error {
-	err := t.Update(ctx, func(n *Node) error { kindOf(n.ProvisionState).ensureSteps(n).Rebooted = true; return nil })
+	err := t.task.Update(ctx, func(n *Node) error { kindOf(n.ProvisionState).ensureSteps(n).Rebooted = true; return nil })
 	if err != nil {
 		return err
 	}
-	return t.callBooter(ctx, toBoot, AgentBooter.BootAgent)
+	return t.task.callBooter(ctx, toBoot, AgentBooter.BootAgent)
 }
 
+func (t agentTask) ForgetAgent(ctx context.Context) error { return t.task.ForgetAgent(ctx) }
+
 func (t agentTask) CleanUpAgent(ctx context.Context) error {
-	return t.callBooter(ctx, toCleanUp, AgentBooter.CleanUpAgent)
+	return t.task.callBooter(ctx, toCleanUp, AgentBooter.CleanUpAgent)
 }
 
 func (t agentTask) ReadPower(ctx context.Context) (states.Power, error) {
-	now := t.engine.readPower(ctx, t.hardware, t.Task.Node())
+	now := t.task.engine.readPower(ctx, t.task.hardware, t.task.Node())
 	return now.Power, now.Err
 }

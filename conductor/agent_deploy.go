@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/agentdeploy"
@@ -13,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/configdrive"
 	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/states"
 )
 
 // agentDeploySteps returns the steps of a deployment by an agent.
@@ -21,18 +23,18 @@ func agentDeploySteps(booter AgentBooter, n *Node) []Step {
 	for _, s := range agentdeploy.Steps(booter.WritesImage(n)) {
 		steps = append(steps, Step{
 			Interface: "deploy", Step: s.Name, Priority: s.Priority, Abortable: true, InBand: s.InBand,
-			Run: func(ctx context.Context, t *Task) error { return s.Run(ctx, deployTask{agentTask{t}}) },
+			Run: func(ctx context.Context, t *Task) error { return s.Run(ctx, deployTask{t}) },
 		})
 	}
 	return steps
 }
 
 // deployTask is a task as the steps of a deployment use it. It implements [agentdeploy.Task].
-type deployTask struct{ agentTask }
+type deployTask struct{ task *Task }
 
 func (t deployTask) Node() agentdeploy.Node {
-	n := t.Task.Node()
-	on, _ := t.engine.config.fastTracks(n)
+	n := t.task.Node()
+	on, _ := t.task.engine.config.fastTracks(n)
 	forces, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
 	return agentdeploy.Node{
 		UUID: n.UUID, Ready: on && n.Agent.hasSteps(agent.Deploy), Booted: n.Agent.URL != "",
@@ -40,34 +42,47 @@ func (t deployTask) Node() agentdeploy.Node {
 	}
 }
 
-func (t deployTask) Agent() (agentdeploy.Agent, error) { return t.engine.agent(t.Task.Node()) }
+func (t deployTask) Agent() (agentdeploy.Agent, error) { return t.task.engine.agent(t.task.Node()) }
+func (t deployTask) Log() *slog.Logger                 { return t.task.engine.config.Log }
+
+func (t deployTask) ReadPower(ctx context.Context) (states.Power, error) {
+	return agentTask(t).ReadPower(ctx)
+}
+
+func (t deployTask) SetPower(ctx context.Context, power states.Power) error {
+	return t.task.SetPower(ctx, power)
+}
+
+func (t deployTask) Send(ctx context.Context, args map[string]any) error {
+	return t.task.send(ctx, args)
+}
 
 func (t deployTask) WritesImage(ctx context.Context) (bool, error) {
-	booter, err := t.booter(ctx)
+	booter, err := t.task.booter(ctx)
 	if err != nil {
 		return false, err
 	}
-	n := t.Task.Node()
-	return askHardware(ctx, t.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	n := t.task.Node()
+	return askHardware(ctx, t.task.engine.types, n, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
 }
 
 func (t deployTask) BootAgent(ctx context.Context) error {
-	if err := t.withBooter(ctx, AgentBooter.BootAgent); err != nil {
+	if err := t.task.withBooter(ctx, AgentBooter.BootAgent); err != nil {
 		return err
 	}
 	return ErrWait
 }
 
 func (t deployTask) CleanUpAgent(ctx context.Context) error {
-	return t.withBooter(ctx, AgentBooter.CleanUpAgent)
+	return t.task.withBooter(ctx, AgentBooter.CleanUpAgent)
 }
 
 func (t deployTask) PrepareInstance(ctx context.Context) error {
-	return t.withBooter(ctx, AgentBooter.PrepareInstance)
+	return t.task.withBooter(ctx, AgentBooter.PrepareInstance)
 }
 
 func (t deployTask) NoteRoot(ctx context.Context, root string) error {
-	return t.Update(ctx, func(n *Node) error { n.Deployment.Root = root; return nil })
+	return t.task.Update(ctx, func(n *Node) error { n.Deployment.Root = root; return nil })
 }
 
 // ConfigDrive returns the configuration drive of the node's instance as the agent takes it: an image, gzipped and in
@@ -75,12 +90,12 @@ func (t deployTask) NoteRoot(ctx context.Context, root string) error {
 //
 // Source: get_configdrive_image in ironic/conductor/utils.py.
 func (t deployTask) ConfigDrive(ctx context.Context) (any, error) {
-	n := t.Task.Node()
+	n := t.task.Node()
 	object, ok := n.InstanceInfo["configdrive"].(map[string]any)
 	if !ok {
 		return n.InstanceInfo["configdrive"], nil
 	}
-	builder, ok := t.hardware.(ConfigDriveBuilder)
+	builder, ok := t.task.hardware.(ConfigDriveBuilder)
 	if !ok {
 		return nil, refuse(Unsupported, "Driver %s cannot build the configuration drive of node %s from an object. "+
 			"It can write an image, gzipped and in base64, or its URL.", n.Driver, n.UUID)

@@ -156,7 +156,8 @@ package conductor
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
-//	provision, power, power_sync                           requests for provision and power states, and the power sync
+//	provision, power                                       requests for provision and power states
+//	power_sync, power_observe                              the rounds of the power sync, and what else they read
 //	agent                                                  the agent's heartbeats; internal/agentwork has what follows
 //	agent_trust                                            which agent is the node's: its lookup, token and certificate
 //	agent_boot, agent_fasttrack                            the agent's boot and end, and an agent that stays

@@ -30,8 +30,8 @@ import (
 //
 // A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management],
 // [ConfigDriveBuilder], [FilePublisher], [ImageServer], [InBandStepper], [IndicatorReader], [PortNeeder],
-// [PowerLimiter] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake] is Ironic's
-// fake-hardware. Package hardwaretest checks a Hardware.
+// [PowerLimiter], [ReadSharer] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake]
+// is Ironic's fake-hardware. Package hardwaretest checks a Hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info. The conductor calls it once.
 	Describe() Description

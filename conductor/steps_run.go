@@ -346,12 +346,12 @@ func (s Steps) continuesAt(current Step, plan []Step) (next int) {
 //
 // Source: execute_step in ironic/drivers/modules/agent_base.py.
 func runInBand(ctx context.Context, t *Task) error {
-	return agentTask{t}.Send(ctx, t.Step().Args)
+	return t.send(ctx, t.Step().Args)
 }
 
-// Send is runInBand with other arguments than the step has.
-func (t agentTask) Send(ctx context.Context, args map[string]any) error {
-	n, step := t.Task.Node(), t.Step()
+// send is runInBand with other arguments than the step has.
+func (t *Task) send(ctx context.Context, args map[string]any) error {
+	n, step := t.Node(), t.Step()
 	kind := kindOf(n.ProvisionState)
 	w := kind.agent.word
 	client, err := t.engine.agent(n)

@@ -99,7 +99,7 @@ func (p *powerSyncFlags) define(flags *flag.FlagSet) {
 	flags.IntVar(&p.retries, "power-sync-retries", 3,
 		"`number` of power syncs in a row that a node may fail; the next failure puts it into maintenance")
 	flags.BoolVar(&p.health, "power-sync-health", true,
-		"read the health of machines and how they boot in each power sync, which are four more requests to each BMC")
+		"read the health of machines and how they boot in each power sync, which are two more requests to each BMC")
 }
 
 // minPowerSync is the shortest interval of the power sync. Ironic's option is a number of seconds, and each power sync

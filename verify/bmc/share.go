@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// ShareReads returns a context for calls of a [Driver] that read several properties of a machine at about the same
-// time. Over a kept session, Health, Vendor, BootMode and SecureBoot then share one read of the Redfish system. Each
-// other call for a node, such as one that changes something, has the next of them read the system again; a power state
-// is always read.
+// ShareReads returns a context for calls of a [Driver] that read several properties of one machine at about the same
+// time. Over a kept connection, Health, Vendor, BootMode and SecureBoot then share one read of the Redfish system,
+// until another call has the context. A call with another context does not end the sharing: what it changes is not
+// seen. The power state is always read.
 func ShareReads(ctx context.Context) context.Context {
 	return context.WithValue(ctx, shareKey{}, new(atomic.Pointer[sharedSystem]))
 }
