@@ -56,7 +56,7 @@ func (m *Machine) Apply(ctx context.Context, in Input) error {
 		return err
 	}
 	m.mu.Lock()
-	err := m.step(in)
+	err := m.step(&in)
 	m.mu.Unlock() // Node.Apply does not panic
 	return err
 }
@@ -114,15 +114,16 @@ func (m *Machine) move(ctx context.Context, derive func(Node) (Input, error)) er
 	if err != nil {
 		return err
 	}
-	return m.step(in)
+	return m.step(&in)
 }
 
 // step applies an input to the node of a machine without observers. The caller holds mu.
-func (m *Machine) step(in Input) (err error) {
-	if m.node, err = m.node.Apply(m.table, in); err == nil {
-		m.count++
+func (m *Machine) step(in *Input) error {
+	if !m.node.apply(m.table, in) {
+		return m.node.refusal(m.table, *in)
 	}
-	return err
+	m.count++
+	return nil
 }
 
 // commit is the part of move until the new node is visible, for a machine with observers. It fills in the transition.

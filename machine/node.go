@@ -66,18 +66,34 @@ type Input struct {
 // Source: ironic/common/fsm.py and process_event in
 // ironic/conductor/task_manager.py.
 func (n Node) Apply(t *states.Table, in Input) (Node, error) {
-	to, ok := t.Next(n.State, in.Event)
-	if !ok || !isTarget(t, n.Target) || !isTarget(t, in.Target) {
+	if !n.apply(t, &in) {
 		return n, n.refusal(t, in)
 	}
-	next := Node{State: to, Target: t.Target(to), LastError: n.LastError}
+	return n, nil
+}
+
+// apply is Apply in place. It reports whether the event can be applied, and otherwise changes nothing.
+func (n *Node) apply(t *states.Table, in *Input) bool {
+	to, ok := t.Next(n.State, in.Event)
+	if !ok || !isTarget(t, n.Target) || !isTarget(t, in.Target) {
+		return false
+	}
+	target := t.Target(to)
 	if in.Work || in.Target != states.NoState {
-		next.Target = n.nextTarget(t, to, in)
+		target = n.nextTarget(t, to, in)
 	}
+	n.State, n.Target = to, target
+	if in.Work || in.LastError != "" {
+		n.setLastError(in)
+	}
+	return true
+}
+
+// setLastError stores the last error of an input, unless it is blank and no work starts.
+func (n *Node) setLastError(in *Input) {
 	if text := errtext.Clean(in.LastError); in.Work || !isBlank(text) {
-		next.LastError = text
+		n.LastError = text
 	}
-	return next, nil
 }
 
 // isTarget reports whether s is a valid target: NoState or a stable state.
@@ -98,7 +114,7 @@ func (n Node) refusal(t *states.Table, in Input) error {
 
 // nextTarget returns the target in a new state if work starts or a target is named.
 // Otherwise the target is the table's: the state's default, or none in a stable state.
-func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.State {
+func (n *Node) nextTarget(t *states.Table, to states.State, in *Input) states.State {
 	if t.Stable().Has(to) && !in.Work {
 		return states.NoState
 	}
