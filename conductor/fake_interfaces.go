@@ -13,6 +13,8 @@ import (
 )
 
 // fakeInterface is a hardware interface of fake-hardware. Without more than a name it is always valid and does nothing.
+// It is none of package hardware's, which imports this package: programs that need fake-hardware alone, such as the
+// ones that test clients, do without that package and its drivers for BMCs.
 type fakeInterface struct {
 	name       string
 	unlisted   bool              // see Description.Unlisted

@@ -173,3 +173,13 @@ func firstTwo[T any](all iter.Seq[T]) int {
 	}
 	return n
 }
+
+func TestEachSeriesHasItsAPIVersionAndItsTable(t *testing.T) {
+	last := states.NoSeries
+	for series := range states.AllSeries() {
+		require.NotEqual(t, states.NoAPIVersion, series.MaxAPIVersion(), "the API version of %v in states/series.go", series)
+		require.True(t, series.Table().States().Has(states.Active), series)
+		last = series
+	}
+	require.Equal(t, states.Latest(), last)
+}

@@ -17,7 +17,8 @@ import (
 )
 
 // answers are what bmclib's driver gets in place of a BMC's answers, by path. It asks nobody else, and needs no
-// credentials.
+// credentials: this package logs in, bounds each answer, and gives the driver the system that it has read, so that
+// bmclib alone decides what a power state is.
 type answers map[string]any
 
 // RoundTrip implements [http.RoundTripper].
