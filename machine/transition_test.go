@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestStatusIsThatOfIronicsNotification(t *testing.T) {
+func TestStatusMatchesIronicsNotification(t *testing.T) {
 	tests := []struct {
 		from  states.State
 		event states.Event

@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/internal/checksum"
 )
 
-func TestADigestIsThatOfItsAlgorithm(t *testing.T) {
+func TestADigestIsComparedByItsAlgorithm(t *testing.T) {
 	content := []byte("an image")
 	m, s, l := fmt.Sprintf("%x", md5.Sum(content)), fmt.Sprintf("%X", sha256.Sum256(content)), fmt.Sprintf("%x", sha512.Sum512(content))
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/internal/kinds"
 )
 
-func TestNamesAreThoseOfURLsAndLists(t *testing.T) {
+func TestNamesFitURLsAndLists(t *testing.T) {
 	for _, name := range []string{"ipmi", "idrac-9", "my_own.type", "X", "9p", "_", strings.Repeat("a", 255)} {
 		require.NoError(t, kinds.CheckName(name), name)
 	}

@@ -234,7 +234,7 @@ func TestMaskingIsTotalAndDoneAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheStartOfAMaskedTextIsThatOfTheWholeText(t *testing.T) {
+func TestStartIsAPrefixOfTheMaskedText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SampledFrom([]string{"http://", "//", "u:", "pw", "@", "/", " ", "h"})
 		text := strings.Join(rapid.SliceOfN(parts, 0, 30).Draw(t, "parts"), "")

@@ -105,7 +105,7 @@ func TestFlagsAreParsed(t *testing.T) {
 	require.Contains(t, help.String(), "usage of p:\n  -version\n")
 }
 
-func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+func TestTheVersionNamesTheBuild(t *testing.T) {
 	program := func(_ context.Context, args []string, _, errOut io.Writer) error {
 		return Parse(flag.NewFlagSet("p", flag.ContinueOnError), args, errOut)
 	}

@@ -63,7 +63,7 @@ func TestTheKeysOfAnOrderComeFirst(t *testing.T) {
 	require.Equal(t, "{}", pyrepr.Object(nil, []string{"c"}))
 }
 
-func TestTruthIsThatOfPython(t *testing.T) {
+func TestTruthMatchesPython(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{
 		`null`: false, `true`: true, `false`: false, `""`: false, `"a"`: true, `0`: false, `0.0`: false, `-1`: true,
