@@ -169,7 +169,7 @@ func TestASettingsObjectMayShowOnlyWhatIsPending(t *testing.T) {
 	require.False(t, sent, "the machine has the value")
 }
 
-func TestThePendingBIOSSettingsAreThoseOfTheSettingsObject(t *testing.T) {
+func TestPendingBIOSSettingsComeFromTheSettingsObject(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	_, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 30})

@@ -144,7 +144,7 @@ func TestABootOverrideThatDoesNotHoldNamesNoDevice(t *testing.T) {
 	}
 }
 
-func TestABootOverrideThatHoldsIsNotThatOfTheSettingsObject(t *testing.T) {
+func TestABootOverrideInForcePrecedesTheSettingsObject(t *testing.T) {
 	const settings = systemPath + "/Settings"
 	for _, test := range []struct {
 		enabled string // of the system's own

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-func TestTheTimeoutIsThatOfTheProtocolUnlessItIsGiven(t *testing.T) {
+func TestTheDefaultTimeoutDependsOnTheProtocol(t *testing.T) {
 	for _, test := range []struct {
 		protocol    string
 		given, want time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestTheFirmwareVersionsAreThoseOfIronicsComponents(t *testing.T) {
+func TestFirmwareHasIronicsComponents(t *testing.T) {
 	server := startRedfish(t)
 	for _, fault := range withAdapters(t, linkTo(adaptersPath+"/1"), linkTo(adaptersPath+"/2"), linkTo(adaptersPath+"/3"),
 		linkTo(adaptersPath+"/4"), linkTo(adaptersPath+"/5")) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestTheMACAddressesAreThoseOfEnabledInterfaces(t *testing.T) {
+func TestMACAddressesComeFromEnabledInterfaces(t *testing.T) {
 	server := startRedfish(t, withMACs)
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
 	got, err := d.MACAddresses(t.Context(), "node")

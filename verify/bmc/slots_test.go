@@ -164,7 +164,7 @@ func TestNoOtherSlotIsUsedOnceAnAnswerIsLost(t *testing.T) {
 }
 
 // What the BMC may have done decides about the kind, and not which other image it keeps.
-func TestTheKindOfAFailedInsertionIsNotThatOfARefusedEjection(t *testing.T) {
+func TestARefusedEjectionDoesNotSetTheErrorKind(t *testing.T) {
 	const slots, insert, eject = systemPath + "/VirtualMedia/", "/Actions/VirtualMedia.InsertMedia", "/Actions/VirtualMedia.EjectMedia"
 	refused := bmctest.Status(http.StatusMethodNotAllowed)
 	for name, test := range map[string]struct {

@@ -237,7 +237,7 @@ func TestSummariesStandForCollectionsThatAreNotThere(t *testing.T) {
 	require.Equal(t, bmc.CPU{Count: 12, ModelName: "a CPU"}, found.CPU)
 }
 
-func TestTheArchitectureIsThatOfTheInstructionSetOrOfTheProcessor(t *testing.T) {
+func TestTheArchitectureComesFromInstructionSetOrProcessor(t *testing.T) {
 	for _, test := range []struct{ set, architecture, want string }{
 		{"x86-64", "ARM", "x86_64"}, {"", "x86", "x86_64"}, {"", "ARM", "aarch64"}, {"", "IA-64", "ia64"}, {"", "MIPS", "mips64"},
 		{"", "OEM", ""},

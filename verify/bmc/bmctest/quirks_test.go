@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestQuirksHasThoseOfEachProfileOnce(t *testing.T) {
+func TestEachProfilesQuirkIsListedOnce(t *testing.T) {
 	seen := map[string]int{}
 	for _, q := range bmctest.Quirks() {
 		seen[q.Do.String()]++

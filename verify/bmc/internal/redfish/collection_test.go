@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-func TestTheMembersOfACollectionAreThoseOfAllItsPages(t *testing.T) {
+func TestACollectionsMembersComeFromAllPages(t *testing.T) {
 	const one, two, three, four = `{"@odata.id": "/c/1"}`, `{"@odata.id": "/c/2"}`, `{"@odata.id": "/c/3"}`, `{"@odata.id": "/c/4"}`
 	const other = `{"@odata.id": "https://other/"}`
 	list := func(members ...string) string { return `"Members": [` + strings.Join(members, ", ") + `]` }
