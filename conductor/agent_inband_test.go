@@ -51,7 +51,7 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 	}
 }
 
-func TestAStepThatBothHaveIsThatOfTheHardwareType(t *testing.T) {
+func TestTheHardwareTypeRunsAStepThatBothHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMachine(t, states.Manageable, hasRAID("agent", true))
 		m.set(func(a *agentProgram) {

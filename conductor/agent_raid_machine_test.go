@@ -82,7 +82,7 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 // The agent has a step of each hardware interface, and a client requests it: Ironic has the agent's steps of a cleaning
 // and a deployment only by its deploy interfaces, and by the RAID interface "agent". Whatever the interface's name is,
 // the hardware type says that its steps are in band.
-func TestTheAgentsStepsOfOtherInterfacesAreThoseOfAService(t *testing.T) {
+func TestOnlyAServiceHasTheAgentsStepsOfOtherInterfaces(t *testing.T) {
 	for _, test := range []struct {
 		from         states.State
 		target       string

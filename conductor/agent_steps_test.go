@@ -279,7 +279,7 @@ func TestHeartbeatsPostponeTheTimeout(t *testing.T) {
 	})
 }
 
-func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
+func TestADirectDeploymentMatchesTheRecordedExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMachine(t, states.Available, nil)
 		m.request(m.n, "active")
@@ -327,7 +327,7 @@ func TestAConfigurationDriveThatTheDriverCannotBuildFailsTheDeployment(t *testin
 	})
 }
 
-func TestStepsOfADeploymentAreThoseOfTheAgentToo(t *testing.T) {
+func TestADeploymentHasTheAgentsSteps(t *testing.T) {
 	deploy := func(m *agentNode, name string) *conductor.Node {
 		priority := 85
 		r := m.provision("active")

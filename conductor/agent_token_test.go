@@ -31,7 +31,7 @@ func (h tokenInRamdisk) BootAgent(ctx context.Context, t *conductor.Task) error 
 	return t.SetPower(ctx, states.PowerRebooting)
 }
 
-func TestATokenInTheRamdiskIsThatOfTheAgentThatBoots(t *testing.T) {
+func TestAnAgentAuthenticatesWithTheTokenInItsRamdisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ramdisk := make(chan string, 1)
 		m := startMachine(t, states.Manageable, func(c *conductor.Config) {

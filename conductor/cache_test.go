@@ -143,7 +143,7 @@ func TestAMachineThatReportsNoVendor(t *testing.T) {
 	})
 }
 
-func TestTheVendorIsThatOfTheFirmwareOfTheBMCSince2026_1(t *testing.T) {
+func TestTheVendorComesFromTheBMCsFirmwareSince2026_1(t *testing.T) {
 	for series, want := range map[states.Series]string{states.Flamingo: "vendor of 1", states.Gazpacho: "AMI"} {
 		synctest.Test(t, func(t *testing.T) {
 			hardware := newCaching("1")

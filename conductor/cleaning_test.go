@@ -155,8 +155,8 @@ func TestAnAbortEndsTheWorkBeforeTheStepThatFollows(t *testing.T) {
 	}
 }
 
-// TestABuiltInStepAfterACallBackIsThatOfTheRequest fails a step that the series has added to all hardware types.
-func TestABuiltInStepAfterACallBackIsThatOfTheRequest(t *testing.T) {
+// TestABuiltInStepRunsAfterACallBack fails a step that the series has added to all hardware types.
+func TestABuiltInStepRunsAfterACallBack(t *testing.T) {
 	for _, series := range []states.Series{states.Bobcat, states.Latest()} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })

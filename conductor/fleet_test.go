@@ -307,7 +307,7 @@ func TestAWriteWhoseAnswerComesLateDoesNotHideANewerOne(t *testing.T) {
 	})
 }
 
-func TestARangeOfNodesIsThatOfTheWholeList(t *testing.T) {
+func TestARangeOfNodesMatchesTheWholeList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		var parents []string

@@ -292,7 +292,7 @@ func (s *portReads) Get(ctx context.Context, kind conductor.Kind, key string) (c
 	return s.Memory.Get(ctx, kind, key)
 }
 
-func TestALookupReadsNoOtherPortsThanThoseOfItsAddresses(t *testing.T) {
+func TestALookupReadsOnlyThePortsOfItsAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &portReads{}
 		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })

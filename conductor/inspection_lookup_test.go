@@ -30,7 +30,7 @@ func (f *fleet) inspecting(info map[string]any, mac string) *conductor.Node {
 	return n
 }
 
-func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
+func TestAnInspectionFindsTheNodeItsAddressesAgreeOn(t *testing.T) {
 	nic := func(mac string) string { return `{"name": "eth0", "mac_address": "52:54:00:00:00:` + mac + `"}` }
 	for name, test := range map[string]struct {
 		uuid      string // "a" or "b" for the UUID of the node

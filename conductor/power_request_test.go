@@ -70,7 +70,7 @@ type stuck struct{ *conductor.Fake }
 
 func (stuck) SetPower(context.Context, *conductor.Node, states.Power) error { return nil }
 
-func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
+func TestAPowerRequestWaitsForItsOwnOrTheConfiguredTimeout(t *testing.T) {
 	const uuid = "00000000-0000-4000-8000-000000000001"
 	for _, test := range []struct {
 		target        states.Power

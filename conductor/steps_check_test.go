@@ -96,7 +96,7 @@ func TestOtherPrioritiesLeaveTheStepsOfAHardwareTypeAsTheyAre(t *testing.T) {
 	require.Equal(t, 10, steps[0].Priority)
 }
 
-func TestADeploymentHasTheStepsOfATemplateAndThoseOfTheRequest(t *testing.T) {
+func TestADeploymentHasTheStepsOfTemplateAndRequest(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)
 	step := func(name string) StepRequest {

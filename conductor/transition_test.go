@@ -36,9 +36,9 @@ func rowsOfMachine(
 	return rows, m.Node().State
 }
 
-// TestTheStoredTransitionsAreThoseOfTheMachine tries every request and every report in every state
+// TestStoredTransitionsMatchTheMachine tries every request and every report in every state
 // of every series, with each target that changes the result.
-func TestTheStoredTransitionsAreThoseOfTheMachine(t *testing.T) {
+func TestStoredTransitionsMatchTheMachine(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for state := range table.States().All() {
@@ -218,9 +218,9 @@ func FuzzTransitionText(f *testing.F) {
 	})
 }
 
-// TestTheTimesOfAnInspectionAreThoseOfItsLastTransition follows the fields inspection_started_at and
+// TestInspectionTimesFollowTheTransitions follows the fields inspection_started_at and
 // inspection_finished_at, as ironic/db/sqlalchemy/api.py sets them.
-func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
+func TestInspectionTimesFollowTheTransitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkInspect: {
 			{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Abortable: true, Run: func(context.Context, *conductor.Task) error {

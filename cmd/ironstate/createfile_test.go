@@ -26,7 +26,7 @@ func files(t *testing.T, folder string) (names []string) {
 }
 
 // SECURITY.md: A backup has its name only when it is complete.
-func TestAFileIsThatOfItsOwnerAndHasItsNameOnlyWhenItIsComplete(t *testing.T) {
+func TestAFileIsPrivateAndNamedOnlyWhenComplete(t *testing.T) {
 	here := t.TempDir()
 	size, err := createFile(filepath.Join(here, "nodes.db"), func(w io.Writer) error {
 		_, err := io.WriteString(w, "all nodes")

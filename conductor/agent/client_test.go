@@ -87,7 +87,7 @@ func execute(ctx context.Context, c *agent.Client) (agent.Command, error) {
 	return c.Execute(ctx, agent.Clean, erase, map[string]any{"generic": "1.1"}, agent.Machine{Node: map[string]any{"uuid": node}})
 }
 
-func TestCommandsAreThoseOfTheRecordedExchange(t *testing.T) {
+func TestCommandsMatchTheRecordedExchange(t *testing.T) {
 	s, c := listen(t, func(w http.ResponseWriter, r *http.Request, body string) {
 		require.Equal(t, "application/json", r.Header.Get("Content-Type"))
 		switch {

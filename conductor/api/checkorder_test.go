@@ -14,7 +14,7 @@ import (
 )
 
 // Source: the decorators of the methods in ironic/api/controllers/v1, which are called from the first to the last.
-func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
+func TestEachResourceChecksInIronicsOrder(t *testing.T) {
 	t.Parallel()
 	const (
 		noAPI, noAllocations = "The API is not supported for this version", "The API version does not allow allocations"

@@ -153,7 +153,7 @@ func TestTheNameOfAnAllocationMayEndInJSON(t *testing.T) {
 	require.Equal(t, "Allocation c.json could not be found.", s.do("GET", "/v1/allocations/c.json", "1.90", "").fault())
 }
 
-func TestTheFirstViolationIsThatOfTheFirstName(t *testing.T) {
+func TestTheFirstViolationFollowsTheSchemasOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Flamingo, api.Config{})
 	for path, c := range map[string][2]string{

@@ -80,7 +80,7 @@ func TestAnAgentLooksForItsBMCUnlessTheNodeHasItsAddress(t *testing.T) {
 	}
 }
 
-func TestTheConfigurationOfAnAgentIsThatOfItsSeries(t *testing.T) {
+func TestAnAgentsConfigurationDependsOnTheSeries(t *testing.T) {
 	t.Parallel()
 	shared := map[string]any{
 		"metrics": map[string]any{

@@ -95,7 +95,7 @@ func TestThePhysicalNetworkOfAPortInAGroupStaysSince2026_1(t *testing.T) {
 }
 
 // The answers were given by Ironic 35.0.1 and 39.0.0.
-func TestThePhysicalNetworkOfAGroupIsThatOfItsPortsSince2026_1(t *testing.T) {
+func TestAPortGroupSetsItsPortsPhysicalNetworkSince2026_1(t *testing.T) {
 	t.Parallel()
 	m := startMembers(t, states.Gazpacho, `null`)
 	other := `, {"op": "add", "path": "/extra/a", "value": 1}`

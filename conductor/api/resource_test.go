@@ -40,7 +40,7 @@ func fleet(t *testing.T) (s *server, node string, paths map[string]string) {
 }
 
 // The answers were given by Ironic 21.4.4.
-func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
+func TestTheFirstFaultOfARequestMatchesIronic(t *testing.T) {
 	s, node, paths := fleet(t)
 	port, group, template := paths["ports"], paths["portgroups"], paths["deploy_templates"]
 	for _, c := range []struct {

@@ -285,7 +285,7 @@ func events(all ...*clientv3.Event) clientv3.WatchResponse {
 	return clientv3.WatchResponse{Events: all}
 }
 
-func TestTheMembersAreThoseOfTheKeysUntilTheOwnKeyIsGone(t *testing.T) {
+func TestMembersFollowTheKeysUntilTheOwnKeyIsGone(t *testing.T) {
 	put := func(id, value string) *clientv3.Event {
 		return &clientv3.Event{Type: clientv3.EventTypePut, Kv: member(id, value)}
 	}

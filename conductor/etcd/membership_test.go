@@ -187,7 +187,7 @@ func named(t *testing.T, m *etcd.Membership, id, name string) <-chan error {
 	return ended
 }
 
-func TestANameIsThatOfOneLiveMember(t *testing.T) {
+func TestAMemberNameBelongsToOneLiveMember(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
 	join := func(id, name string) <-chan error {
 		s := connect(t, etcd.Config{Endpoints: endpoints(members)})

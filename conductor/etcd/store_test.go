@@ -145,8 +145,8 @@ func TestAConnectionIsLostAndMadeAgainWithinALease(t *testing.T) {
 	require.LessOrEqual(t, loginTimeout, requestTimeout)
 }
 
-// TestTheSizeOfAPageIsAdaptedToThatOfItsRecords reads more records than one page holds.
-func TestTheSizeOfAPageIsAdaptedToThatOfItsRecords(t *testing.T) {
+// TestPageSizeAdaptsToTheRecords reads more records than one page holds.
+func TestPageSizeAdaptsToTheRecords(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, records, limit int
 		pages                []int64 // the requested numbers of records

@@ -72,7 +72,7 @@ func TestTheArgumentsOfASubscription(t *testing.T) {
 	}
 }
 
-func TestThePropertiesThatAnInspectionMustFindAreThoseOfItsSeries(t *testing.T) {
+func TestRequiredInspectionPropertiesDependOnTheSeries(t *testing.T) {
 	found := bmc.Inventory{Memory: bmc.Memory{PhysicalMB: 1}}
 	for series, want := range map[states.Series][]string{
 		states.Antelope: {"cpu_arch", "cpus", "memory_mb"}, states.Bobcat: {"cpu_arch", "memory_mb"}, states.Epoxy: {"cpu_arch", "memory_mb"},

@@ -72,7 +72,7 @@ func TestARescueBootsItsOwnRamdiskIfItIsNamedWhole(t *testing.T) {
 	}
 }
 
-func TestTheKernelParametersOfAnAgentAreThoseOfTheSeries(t *testing.T) {
+func TestTheAgentsKernelParametersDependOnTheSeries(t *testing.T) {
 	for series, want := range map[states.Series]string{
 		states.NoSeries: "nofb vga=normal", states.Antelope: "nofb nomodeset vga=normal",
 		states.Bobcat: "nofb vga=normal", states.Latest(): "nofb vga=normal",
@@ -210,7 +210,7 @@ func TestTheWordsOfVerifyCAAreTrueOrFalse(t *testing.T) {
 	}
 }
 
-func TestTheOptionsOfATypeAreThoseOfItsBMCs(t *testing.T) {
+func TestAHardwareTypesOptionsApplyToItsBMCs(t *testing.T) {
 	b, err := NewRedfish(Config{Timeout: 7 * time.Second, AnyBIOSSetting: true, CheckManagement: true})
 	require.NoError(t, err)
 	c, err := b.bmcs().configOf(&conductor.Node{UUID: "1", DriverInfo: map[string]any{
@@ -222,7 +222,7 @@ func TestTheOptionsOfATypeAreThoseOfItsBMCs(t *testing.T) {
 	require.True(t, c.CheckManagement)
 }
 
-func TestTheAuthoritiesOfTheConfigurationAreThoseOfNodesWithoutAPath(t *testing.T) {
+func TestVerifyCAAppliesToNodesWithoutAPathOfTheirOwn(t *testing.T) {
 	of := func(value any) *conductor.Node {
 		info := map[string]any{"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p"}
 		if value != nil {

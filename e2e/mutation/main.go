@@ -119,7 +119,7 @@ var targets = []target{
 			{folder: "conductor/etcd",
 				skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|PromisesOnACluster|LeaseIsRenewed$|ClientCertificates"},
 			{folder: "conductor/etcd/embedded",
-				skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|IsNotThatOfACluster|StartsAgain|IsRefused$|" +
+				skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|ShareNoFolder|StartsAgain|IsRefused$|" +
 					"TwoOfThree|IsReplaced|ItsLogIsKept$|NoSocket|NothingIsPrinted"},
 		},
 	},

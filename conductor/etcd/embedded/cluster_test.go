@@ -165,7 +165,7 @@ func saved(t *testing.T, log string, state *raftpb.HardState, entries ...*raftpb
 	require.NoError(t, w.Close())
 }
 
-func TestAFolderIsThatOfAServerAloneOrOfACluster(t *testing.T) {
+func TestRecordsOfALoneServerAreDetected(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, aloneDir), 0o700))
 	require.NoError(t, checkOther(Config{Dir: dir}, peerDir, "x"))

@@ -172,7 +172,7 @@ func TestAnInvalidPrefixIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `Prefix is "ironstate": want`)
 }
 
-func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
+func TestAMemberEndsWithItsProcess(t *testing.T) {
 	needs.Time(t)
 	dir := t.TempDir()
 	member := etcdtest.Spawn(t, "member", dir)

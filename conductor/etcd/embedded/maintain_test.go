@@ -53,7 +53,7 @@ func TestAnAlarmEndsBelowNineTenthsOfTheQuota(t *testing.T) {
 	require.False(t, fits(91, 100))
 }
 
-func TestAServerEndsItsOwnAlarmsAndThoseOfReplacedServers(t *testing.T) {
+func TestAServerEndsAlarmsOfItselfAndReplacedServers(t *testing.T) {
 	member := func(id types.ID) bool { return id < 3 }
 	alarm := func(id uint64, kind etcdserverpb.AlarmType) *etcdserverpb.AlarmMember {
 		return &etcdserverpb.AlarmMember{MemberID: id, Alarm: kind}

@@ -202,7 +202,7 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAFolderOfASingleServerIsNotThatOfACluster(t *testing.T) {
+func TestASingleServerAndAClusterShareNoFolder(t *testing.T) {
 	t.Parallel()
 	alone, peer := t.TempDir(), newPeers(t)
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: alone})

@@ -24,7 +24,7 @@ func formatted(text string, inventory map[string]any) (any, error) {
 	return changes.Node["extra"].(map[string]any)["x"], nil
 }
 
-func TestReplacementFieldsAreThoseOfPython(t *testing.T) {
+func TestReplacementFieldsBehaveAsInPython(t *testing.T) {
 	t.Parallel()
 	inventory := map[string]any{
 		"a": map[string]any{"b": "nested"}, "a:b": "colon", "a}b": "brace", "one": []any{"first"}, "word": "ab",

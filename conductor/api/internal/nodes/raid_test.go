@@ -10,9 +10,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestTheTextOfAnInvalidRAIDConfigurationIsThatOfTheSeries refuses an empty list, for which jsonschema 4.21, which the
+// TestRAIDValidationTextDependsOnTheSeries refuses an empty list, for which jsonschema 4.21, which the
 // Ironics since 2026.1 use, has another text.
-func TestTheTextOfAnInvalidRAIDConfigurationIsThatOfTheSeries(t *testing.T) {
+func TestRAIDValidationTextDependsOnTheSeries(t *testing.T) {
 	config := map[string]any{"logical_disks": []any{}}
 	for series, want := range map[states.Series]string{
 		states.Flamingo: "[] is too short", states.Gazpacho: "[] should be non-empty", states.Hibiscus: "[] should be non-empty",

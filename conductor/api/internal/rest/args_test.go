@@ -32,7 +32,7 @@ func requireFault(t *testing.T, err error, text string, message ...any) {
 	require.Equal(t, text, fault.Of(err).Text, message...)
 }
 
-func TestArgumentsAreThoseOfTheQueryAndTheBody(t *testing.T) {
+func TestArgumentsComeFromQueryAndBody(t *testing.T) {
 	for _, c := range []struct {
 		query, body string
 		values      map[string]any
@@ -138,7 +138,7 @@ func TestTheTypesOfArguments(t *testing.T) {
 	}
 }
 
-func TestIntegersAreThoseOfPython(t *testing.T) {
+func TestIntegersAreReadAsInPython(t *testing.T) {
 	type result struct {
 		n  int
 		ok bool
