@@ -114,7 +114,7 @@ func (t deployTask) ConfigDrive(ctx context.Context) (any, error) {
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
 // hexadecimal digits, or the URL of a file that contains it.
 type InstanceImage struct {
-	// Source is the URL of the image. That of a local image may be a file URL.
+	// Source is the URL of the image. A local image may have a file URL.
 	Source string
 	// Local images are downloaded by the conductor, which serves them to the agent.
 	Local bool

@@ -69,7 +69,7 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 }
 
 // DeleteObject deletes an object, and frees the node of an [Allocation]. The error matches [NotFound], or is the
-// store's. That of an allocation matches [Locked] or [WrongState] if its node cannot be freed now.
+// store's. If the node of an allocation cannot be freed now, it matches [Locked] or [WrongState].
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
 	if kind == KindAllocation {
 		return c.allocator.remove(ctx, ident)

@@ -29,9 +29,9 @@ import (
 // (once: for the next boot alone), to whether the provider updates firmware, and to whether a BMC must be reset after
 // the update of its own firmware: bmclib has OpenBMC activate it on the next reset, while an iDRAC restarts itself.
 //
-// Two providers can update firmware, and have no step for it. That of asrockrack must be told the version that is
-// installed, which the step of Ironic's interface does not name. That of supermicro does not ask for permissions; an
-// X11 may report 0% while it installs, as after it, and bmclib takes both as complete (statusBMCFirmwareInstall in
+// Two providers can update firmware, and have no step for it. The provider asrockrack must be told the version that is
+// installed, which the step of Ironic's interface does not name. The provider supermicro does not ask for permissions;
+// an X11 may report 0% while it installs, as after it, and bmclib takes both as complete (statusBMCFirmwareInstall in
 // x11_firmware_bmc.go).
 //
 // A provider that does not use the HTTP client of bmclib's client is made anew with the authorities, unless

@@ -94,7 +94,7 @@ func (l *attackLog) complete() bool {
 	})
 }
 
-// allAttacks returns all hostile requests, about no node. Those of insiders come last.
+// allAttacks returns all hostile requests, about no node. Requests of insiders come last.
 var allAttacks = sync.OnceValue(func() []attack { return append(attacks(""), insideAttacks()...) })
 
 // insideAttacks returns the hostile requests of insiders, about no node.

@@ -28,8 +28,8 @@ create index if not exists named on names (kind, id);
 -- write_record does one write as one statement: a client that hangs never holds the lock. It creates the record if
 -- expected, the revision that the record must have, is null, and deletes it if new_value is null. The first of new_names
 -- is the ID, the others are the keys. The outcome is ok with the new revision in written, notfound, conflict, or
--- duplicate with the index of the name that another record has in taken. A deletion forgets those of the same kind that
--- are more than kept revisions older: a watch that is as far behind has ended.
+-- duplicate with the index of the name that another record has in taken. A deletion forgets deletions of the same kind
+-- that are more than kept revisions older: a watch that is as far behind has ended.
 create or replace function write_record(
 	of_kind text, of_id text, expected bigint, new_keys json, new_names json, new_value bytea, kept bigint,
 	out outcome text, out written bigint, out taken bigint

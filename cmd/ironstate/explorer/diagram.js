@@ -119,7 +119,7 @@ const diagram = (() => {
 	let rated = null; // the last event, with the time at which it was received
 
 	// drawRates draws a bar for the transitions in each of the last minutes. Without an event it
-	// draws those of the last event again, with the minutes that have passed since.
+	// draws the bars of the last event again, with the minutes that have passed since.
 	function drawRates(event) {
 		rated = event ? { event, at: performance.now() } : rated;
 		if (!rated) return;

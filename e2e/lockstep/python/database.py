@@ -5,7 +5,7 @@ row is only read. A write waits until the node has no reservation but SOMEBODY's
 for at most TIMEOUT seconds. Meanwhile it only reads: an update that changes no row
 would lock the database, too, against Ironic's write that ends the reservation. The
 answer is the row after the write, or {"error": ...}.
-{"wipe": true} removes all rows but those of the conductors, and {"dead": NAME}
+{"wipe": true} removes all rows but the conductors', and {"dead": NAME}
 adds a conductor that has died; both are answered {}.
 """
 

@@ -49,7 +49,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	return order.Or(usual.list).Then(begin, (*listRequest).answered)(r)
 }
 
-// parametersDecode reads the parameters of the path and the query. It refuses others, those of wrong types, and then a
+// parametersDecode reads the parameters of the path and the query. It refuses others, wrong types, and then a
 // version that does not have the action.
 func parametersDecode(q *listRequest) error {
 	names := slices.Clone(rest.PageArgs)

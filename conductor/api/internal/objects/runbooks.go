@@ -76,7 +76,7 @@ var runbookResource = complete(resource{
 		{name: "traits", since: since.RunbookTraits, flags: readOnly | namedEarlier, zero: []any{}},
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: nameKind},
-	// Those of the series before 2026.2.
+	// A patch may change these fields in the series before 2026.2.
 	patching: patchRules{
 		fields: []string{"extra", "name", "steps", "description", "public", "owner"}, allSince: states.Hibiscus,
 	},
