@@ -51,8 +51,10 @@ func (b mediaBoot) Validate(n Node) error {
 	if err := (info{n.Node}).checkUnused(usedByMedia); err != nil {
 		return err
 	}
-	if err := checkMediaBMC(n.Node); err != nil {
-		return err
+	if _, ok := b.media.(redfishManagement); ok {
+		if err := checkMediaBMC(n); err != nil {
+			return err
+		}
 	}
 	return checkMedium(b, n)
 }

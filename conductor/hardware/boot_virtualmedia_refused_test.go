@@ -93,6 +93,34 @@ func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 	}
 }
 
+// kvm has virtual media without Redfish.
+type kvm struct{ hardware.MediaManager }
+
+func TestABootInterfaceOfOnesOwnIsRefusedByItsName(t *testing.T) {
+	node := func(driverInfo map[string]any) *conductor.Node {
+		return &conductor.Node{
+			UUID: uuid, Driver: "kvm", DriverInfo: driverInfo, Properties: map[string]any{"vendor": "Dell Inc."},
+			Firmware: []conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "5.10.50.00"}},
+		}
+	}
+	boots := func(media func(redfish hardware.Interfaces) hardware.MediaManager) *hardware.Type {
+		return newComposed(t, func(redfish hardware.Interfaces) hardware.Interfaces {
+			redfish.Boot = []hardware.Boot{hardware.VirtualMedia("kvm-virtual-media", media(redfish))}
+			return redfish
+		})
+	}
+	own := boots(func(hardware.Interfaces) hardware.MediaManager { return kvm{} })
+	require.EqualError(t, own.Validate(node(nil))["boot"], "Error validating kvm-virtual-media. "+
+		"Some parameters were missing in node's driver_info. Missing are: ['deploy_kernel', 'deploy_ramdisk']")
+	ready := map[string]any{"deploy_iso": image}
+	require.NoError(t, own.Validate(node(ready))["boot"], "the limits of an iDRAC's Redfish are not its own")
+	named := boots(func(redfish hardware.Interfaces) hardware.MediaManager {
+		return redfish.Management[0].(hardware.MediaManager)
+	})
+	require.EqualError(t, named.Validate(node(ready))["boot"], "The kvm-virtual-media boot interface is not suitable for node "+uuid+
+		" with vendor Dell Inc. and BMC version 5.10.50.00: an iDRAC 9 needs 6.00.00.00 or later")
+}
+
 func TestAnIDRAC9BootsVirtualMediaSinceItsVersion6(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
 	for _, test := range []struct {
@@ -118,7 +146,8 @@ func TestAnIDRAC9BootsVirtualMediaSinceItsVersion6(t *testing.T) {
 		require.Equal(t, test.refused, err != nil, "%+v: %v", test, err)
 		if test.refused {
 			require.ErrorIs(t, err, conductor.Invalid)
-			require.ErrorContains(t, err, "vendor Dell Inc. and BMC version "+test.version)
+			require.ErrorContains(t, err, "The redfish-virtual-media boot interface is not suitable for node "+n.UUID+
+				" with vendor Dell Inc. and BMC version "+test.version)
 		}
 	}
 }

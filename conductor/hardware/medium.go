@@ -56,7 +56,11 @@ func (b mediaBoot) agentMedium(n Node) (medium, error) {
 		return medium{iso: m.iso}, b.checkISO(n, "driver_info", m.prefix+"iso", m.iso)
 	}
 	m = n.config.agentDefaults(n, m)
-	if err := m.requireFiles("Error validating Redfish virtual media. Some parameters were missing in node's driver_info"); err != nil {
+	what := n.Chosen.Boot.Name()
+	if what == "redfish-virtual-media" {
+		what = "Redfish virtual media" // Ironic's words
+	}
+	if err := m.requireFiles("Error validating " + what + ". Some parameters were missing in node's driver_info"); err != nil {
 		return m, err
 	}
 	m.bootloader = cmp.Or(m.bootloader, n.config.bootFiles(n).Bootloader)

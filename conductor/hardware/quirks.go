@@ -21,9 +21,9 @@ func losesBootEntries(n *conductor.Node) bool {
 	return n.WantedBootMode() != "bios" && slices.Contains(bootEntriesLost, strings.ToLower(vendor))
 }
 
-// unsuitedBMCs lists BMCs that boot virtual media only by properties of their vendor's own: by a word of the vendor's
-// name, and by the first number of the firmware's version or the first word of the BMC's model, since the versions of
-// an iDRAC 10 begin with 1 again. Ironic refuses an iDRAC 10 too, which boots from its first slot.
+// unsuitedBMCs lists BMCs that boot virtual media of Redfish only by properties of their vendor's own: by a word of the
+// vendor's name, and by the first number of the firmware's version or the first word of the BMC's model, since the
+// versions of an iDRAC 10 begin with 1 again. Ironic refuses an iDRAC 10 too, which boots from its first slot.
 //
 // Source: _validate_vendor in ironic/drivers/modules/redfish/boot.py; for the models, _get_idrac_version_from_model in
 // drac/boot.py beside it, and issue 693 of github.com/dell/dellemc-openmanage-ansible-modules.
@@ -37,7 +37,7 @@ var unsuitedBMCs = []struct {
 }
 
 // checkMediaBMC returns an error for a node whose BMC is one of unsuitedBMCs.
-func checkMediaBMC(n *conductor.Node) error {
+func checkMediaBMC(n Node) error {
 	vendor, _ := n.Properties["vendor"].(string)
 	i := slices.IndexFunc(n.Firmware, func(c conductor.FirmwareComponent) bool { return c.Component == "bmc" })
 	if i < 0 {
@@ -48,8 +48,8 @@ func checkMediaBMC(n *conductor.Node) error {
 	model, _, _ := strings.Cut(n.Firmware[i].Model, " ")
 	for _, u := range unsuitedBMCs {
 		if slices.Contains(strings.Fields(vendor), u.vendor) && (slices.Contains(u.majors, major) || slices.Contains(u.models, model)) {
-			return invalidf("The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: %s",
-				n.UUID, vendor, version, u.reason)
+			return invalidf("The %s boot interface is not suitable for node %s with vendor %s and BMC version %s: %s",
+				n.Chosen.Boot.Name(), n.UUID, vendor, version, u.reason)
 		}
 	}
 	return nil
