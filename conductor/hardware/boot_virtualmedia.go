@@ -18,7 +18,8 @@ import (
 )
 
 // VirtualMedia returns a boot interface, such as "redfish-virtual-media", that boots machines from virtual media. It
-// behaves as "redfish-virtual-media" in the package comment.
+// behaves as "redfish-virtual-media" in the package comment. What it does after an error of the media is said at
+// [MediaManager].
 //
 // Source: ironic/drivers/modules/redfish/boot.py.
 func VirtualMedia(name string, media MediaManager) Boot { return mediaBoot{name, media} }
@@ -158,8 +159,8 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
-		if ctx.Err() == nil && (errors.Is(err, verify.Timeout) || errors.Is(err, verify.Protocol)) {
-			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may have inserted it
+		if ctx.Err() == nil && mayHaveInserted(err) {
+			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
 		}
 		return errors.Join(err, kept)
 	}
@@ -185,6 +186,13 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 		}
 		sleep.For(within, mediaPoll)
 	}
+}
+
+// mayHaveInserted reports whether a BMC may have inserted an image in spite of an error: unless the error says that
+// nothing was sent, or that the BMC has refused it. After a refused password nothing more is sent.
+func mayHaveInserted(err error) bool {
+	return !errors.Is(err, conductor.Invalid) && !errors.Is(err, conductor.Unsupported) &&
+		!isAnyOf(err, verify.Misconfigured, verify.Unreachable, verify.TLS, verify.Credentials, verify.Unsupported)
 }
 
 // hasCD reports whether an image is inserted into a slot for CDs, or one that does not tell its media types. A slot

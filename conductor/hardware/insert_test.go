@@ -49,11 +49,16 @@ func (m *lateMedia) DetachVirtualMedia(_ context.Context, _ *conductor.Node, dev
 
 func TestAnImageThatABMCMayHaveInsertedIsEjected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for kind, ejections := range map[verify.Kind]int{verify.Timeout: 2, verify.Protocol: 2, verify.Unreachable: 1, verify.Credentials: 1} {
-			m := &lateMedia{lost: kind}
+		plain := errors.New("connection reset") // by a media manager without package verify
+		for lost, ejections := range map[error]int{
+			plain: 2, verify.Failed: 2, verify.Timeout: 2, verify.Cancelled: 2, verify.Protocol: 2, verify.Panicked: 2,
+			verify.Misconfigured: 1, verify.Unreachable: 1, verify.TLS: 1, verify.Unsupported: 1,
+			verify.Credentials: 1, verify.Locked: 1, verify.Forbidden: 1, conductor.Invalid: 1, conductor.Unsupported: 1,
+		} {
+			m := &lateMedia{lost: lost}
 			n := Node{Node: &conductor.Node{}, config: &Config{}}
-			require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), kind)
-			require.Len(t, m.calls, 1+ejections, "%v", kind)
+			require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), lost)
+			require.Len(t, m.calls, 1+ejections, "%v", lost)
 		}
 	})
 }

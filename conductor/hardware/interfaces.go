@@ -87,11 +87,21 @@ type BootModeSetter interface {
 }
 
 // MediaManager is a [Management] with virtual media, as [conductor.Management] has them. The boot interface
-// [VirtualMedia] uses the slot for the device "cdrom", whatever the node's management interface is.
+// [VirtualMedia] uses the slot for the device "cdrom", whatever the node's management interface is. It decides by the
+// [verify.Kind] that an error matches, and takes an error without one for [verify.Failed].
 type MediaManager interface {
+	// VirtualMedia reads the slots. After an insertion the boot interface reads them until one for CDs has the image,
+	// for Config.MediaTimeout at most. It reads them again after an error, unless that matches [verify.TLS],
+	// [verify.Misconfigured] or [verify.Panicked], or is a refused log-in, see [verify.LoginRefused].
 	VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error)
+	// AttachVirtualMedia inserts the image, and may return before the BMC has loaded it. The image may be in the slot
+	// after an error, as when an answer is lost: the boot interface then ejects it. It does not if the error says that
+	// nothing was inserted: if it matches [conductor.Invalid], [conductor.Unsupported], [verify.Misconfigured],
+	// [verify.Unreachable], [verify.TLS], [verify.Credentials] or [verify.Unsupported].
 	AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error
-	// DetachVirtualMedia ejects images. An error that matches [ErrMediaKept] fails no work by itself.
+	// DetachVirtualMedia ejects images. An empty slot is no error. An error that matches [ErrMediaKept] fails no work by
+	// itself, and any other does, except before an insertion: it goes on after [verify.Unsupported] and [verify.Protocol]
+	// too, since the BMC has answered.
 	DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error
 }
 
