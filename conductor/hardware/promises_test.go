@@ -109,6 +109,6 @@ func checkRedfishType(t *testing.T, broken bmctest.Effect, b *hardware.Type) {
 	}
 	require.NoError(t, hardwaretest.Check(hardwaretest.Config{
 		Hardware: b, Node: &conductor.Node{Driver: "redfish", DriverInfo: redfishInfo(t, server)},
-		Changes: changes, Secrets: []string{password}, Break: func() { server.AddFault(bmctest.Fault{Do: broken}) },
+		Image: image, Changes: changes, Secrets: []string{password}, Break: func() { server.AddFault(bmctest.Fault{Do: broken}) },
 	}))
 }

@@ -49,6 +49,8 @@ type Config struct {
 	// Starts, if not nil, returns how often the machine has started: switched on while it was off, or restarted. Without
 	// it a hardware type that restarts no machine passes, if it sends something.
 	Starts func() int
+	// Image, if not empty, is the URL of an ISO image that the machine's BMC can load. Without it no image is inserted.
+	Image string
 	// Secrets are texts that no error may contain, such as the password in the node's driver_info.
 	Secrets []string
 	// Break, if not nil, makes the machine unreachable, or its answers wrong. It is called once, at the end. Call Check
@@ -64,8 +66,9 @@ const patience = time.Minute
 const grace = 10 * time.Second
 
 // Check checks a hardware type, and returns an error that lists each promise that it breaks, or nil. It switches the
-// machine on and off, sets its boot device, and adopts and tears down an instance. A type that sends requests without a
-// permission may change more: its management functions and vendor methods are called, too.
+// machine on and off, sets its boot device, puts the Config's Image in the place of its CD and ejects it, and adopts
+// and tears down an instance. A type that sends requests without a permission may change more: its management functions
+// and vendor methods are called, too.
 func Check(c Config) error {
 	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
 		return &machine.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
@@ -94,6 +97,7 @@ var promised = []struct {
 	{"a verification finds a power state", (*tester).checkVerify},
 	{"a power state that is set is reached", (*tester).checkPower},
 	{"a boot device that is listed is set, and others are refused", (*tester).checkBootDevices},
+	{"an image that is inserted is shown until it is ejected", (*tester).checkMedia},
 	{"nothing is sent without a permission", (*tester).checkFence},
 	{"each request needs a permission of its own", (*tester).checkEachRequest},
 	{"calls may be concurrent", (*tester).checkConcurrent},
