@@ -176,7 +176,7 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 	for _, name := range slices.Sorted(maps.Keys(interfaces)) {
 		nic := interfaces[name].(map[string]any)
 		mac := inspectionhooks.NormalMAC(nic["mac_address"])
-		if byMAC[mac] == nil || nic["client_id"] != nil { // a bond has the address of an interface, and no client ID
+		if client, _ := nic["client_id"].(string); byMAC[mac] == nil || client != "" { // a bond has the address of an interface, and no client ID
 			byMAC[mac] = nic
 		}
 	}

@@ -228,7 +228,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
-		if !errors.Is(failure, ErrTooLarge) {
+		if !unstorable(failure) {
 			change(n)
 		}
 		if failure == nil {
@@ -241,7 +241,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		return err
 	})
 	if errors.Is(err, errEnded) { // by an earlier attempt
-		return nil
+		err = nil
 	}
 	if err == nil && failure != nil {
 		at, began := before.Clone(), now() // the data take the node from inspect wait to inspecting

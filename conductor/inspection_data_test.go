@@ -122,7 +122,7 @@ func TestEachPortOfTheNodeIsComparedWithTheData(t *testing.T) {
 		f.settle(n)
 		_, _, ports := f.sends(n, `{"inventory": {"interfaces": [
 			{"name": "eth0", "mac_address": "`+first+`"}, {"name": "eth1", "mac_address": "`+last+`", "client_id": "ff:00"},
-			{"name": "bond0", "mac_address": "`+last+`"}, {"name": "team0", "mac_address": "`+last+`"}
+			{"name": "bond0", "mac_address": "`+last+`"}, {"name": "team0", "mac_address": "`+last+`", "client_id": ""}
 		]}}`)
 		require.Equal(t, before[first], ports[first], "which is as the data say")
 		require.Equal(t, before[second], ports[second])

@@ -58,7 +58,7 @@ func (r *reservedRecord) retry(ctx, attempts context.Context, unsure *doubts, ch
 		attempt, cancel := context.WithTimeout(attempts, reportTimeout)
 		err := r.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
 		cancel()
-		refused := errors.Is(err, ErrTooLarge) || errors.As(err, new(*DuplicateError)) || errors.Is(err, errEncoding)
+		refused := unstorable(err) || errors.As(err, new(*DuplicateError))
 		if err == nil || failure != nil || refused || errors.Is(err, errLost) || ctx.Err() != nil {
 			return err
 		}
@@ -68,9 +68,12 @@ func (r *reservedRecord) retry(ctx, attempts context.Context, unsure *doubts, ch
 	}
 }
 
+// unstorable reports whether an error says that no store can have the record: it is too large, or has no JSON.
+func unstorable(err error) bool { return errors.Is(err, ErrTooLarge) || errors.Is(err, errEncoding) }
+
 // conclude stores the end of work, which end applies to the record: failure is nil, or the reason why the work fails,
-// and ramdisk is then what [engine.bootsRamdisk] has returned. If the record is too large for the store, conclude drops
-// the deferred changes and fails the work for that; Node.room has kept room for it. conclude retries for ever, because
+// and ramdisk is then what [engine.bootsRamdisk] has returned. If no store can have the record, conclude drops the
+// deferred changes and fails the work for that; Node.room has kept room for it. conclude retries for ever, because
 // work whose end is not stored would begin again. It notes the transitions, also if end returns errEnded. It returns
 // the failure that it has stored.
 func (r *reservedRecord) conclude(
@@ -84,17 +87,17 @@ func (r *reservedRecord) conclude(
 	change := func(n *Node) error { return end(n, failure, ramdisk) }
 	write.Begin(before.UUID, before.Revision)
 	defer write.End()
-	if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); errors.Is(err, ErrTooLarge) {
-		r.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", r.get().UUID, "failure", failure)
+	if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); unstorable(err) {
+		r.engine.config.Log.Warn("the result of a node's work cannot be stored", "node", r.get().UUID, "failure", failure, "error", err)
 		if ctx.Err() == nil {
 			r.set(r.get(), math.MaxInt) // without deferred changes
 			failure, ramdisk = err, r.engine.bootsRamdisk(ctx, r.pending())
 		}
 	}
-	for errors.Is(err, ErrTooLarge) && ctx.Err() == nil {
-		if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); errors.Is(err, ErrTooLarge) {
+	for unstorable(err) && ctx.Err() == nil {
+		if err = r.retry(ctx, context.WithoutCancel(ctx), unsure, change); unstorable(err) {
 			r.engine.counters.reportRetries.Add(1)
-			r.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", r.get().UUID, "error", err)
+			r.engine.config.Log.Error("the end of a node's work cannot be stored and will be retried", "node", r.get().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
 		}
 	}
@@ -139,7 +142,7 @@ func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			r.set(n, later)
-		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, errEncoding):
+		case attempt != nil && !errors.Is(err, errLost) && !unstorable(err):
 			unsure.add(old, attempt)
 		}
 		return err

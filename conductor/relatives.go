@@ -28,6 +28,14 @@ var errNoRelative = errors.New("the nodes are not related any more")
 func (r relatives) acquire(ctx context.Context, id string, is func(*Node) bool) (acquired relative, err error) {
 	e, by := r.of.engine, r.of.Node()
 	err = e.fleet.retryLocked(ctx, func() error {
+		switch n, err := e.fleet.node(ctx, id); {
+		case errors.Is(err, NotFound):
+			return errNoRelative
+		case err != nil:
+			return err
+		case !is(n):
+			return errNoRelative
+		}
 		if !e.pool.TryTake(id) { // rather than to wait for a worker that may wait for this one
 			return refuse(Locked, "%s", lockedText(&Node{UUID: id}, e.config.Name))
 		}
@@ -112,6 +120,9 @@ func (r relatives) setPower(ctx context.Context, target states.Power, timeout ti
 	}()
 	for _, id := range ids {
 		other, hardware, err := e.load(ctx, id)
+		if relation == "child_node" && errors.Is(err, NotFound) { // deleted, as the index does not know yet
+			continue
+		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %v", relation, err)
 		}

@@ -182,6 +182,14 @@ func TestAChildThatAnotherProcessHasMovedStaysOn(t *testing.T) {
 		power, err := f.fake.PowerState(f.ctx, child)
 		require.NoError(t, err)
 		require.Equal(t, states.PowerOn, power)
+		deleted := f.create(conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOn, ParentNode: other.UUID})
+		r, err := store.Get(f.ctx, conductor.KindNode, deleted.UUID)
+		require.NoError(t, err)
+		_, err = store.Memory.Delete(f.ctx, conductor.KindNode, deleted.UUID, r.Revision)
+		require.NoError(t, err)
+		require.NoError(t, f.SetPower(f.ctx, other.UUID, states.PowerOff, 0))
+		got := f.settle(other)
+		require.Equal(t, states.PowerOff, got.Power, got.LastError)
 	})
 }
 

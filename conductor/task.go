@@ -66,6 +66,9 @@ var errStale = errors.New("the work of this task has ended")
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return t.record.retry(ctx, ctx, &doubts{}, checked(t.work, change))
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -212,6 +213,28 @@ func TestAChangeThatNoStoreCanHaveIsTriedOnce(t *testing.T) {
 			require.Empty(t, log.String(), name)
 		})
 	}
+}
+
+// A step's arguments are in the plan, which is stored with the next change.
+func TestAResultThatHasNoJSONFailsTheWork(t *testing.T) {
+	task, store, log := working(t)
+	task.record.updateLater(func(n *Node) { n.Extra = map[string]any{"x": math.NaN()} })
+	require.ErrorIs(t, persist(task, t.Context(), adds("A")), errEncoding)
+	stored, err := task.record.conclude(t.Context(), nil, func(n *Node, failure error, _ ramdiskUse) error {
+		n.Description = fmt.Sprint(failure)
+		return nil
+	})
+	require.NoError(t, err)
+	require.ErrorIs(t, stored, errEncoding)
+	require.Equal(t, "encode node "+task.Node().UUID+": json: unsupported value: NaN", store.description(t, task.Node().UUID))
+	require.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+}
+
+func TestAChangeAfterTheEndOfItsContextIsNotTried(t *testing.T) {
+	task, _, _ := working(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errHeld)
+	require.ErrorIs(t, task.Update(ctx, func(*Node) error { t.Error("called"); return nil }), errHeld)
 }
 
 // The store hangs, and the step's time ends.

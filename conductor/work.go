@@ -100,9 +100,9 @@ func sameTime(a, b *time.Time) bool {
 }
 
 // storedAs returns the result that is stored by [reservedRecord.conclude] with a failure, which takes the place of a
-// result that is too large for the store.
+// result that no store can have.
 func (e result) storedAs(failure error) result {
-	if !errors.Is(failure, ErrTooLarge) {
+	if !unstorable(failure) {
 		return e
 	}
 	if e.event != states.EventFail && !e.always {
