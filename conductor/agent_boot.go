@@ -110,9 +110,9 @@ func (t *Task) withBooter(ctx context.Context, do func(AgentBooter, context.Cont
 	return do(booter, ctx, t)
 }
 
-// callBooter does outside of a step what withBooter does within one. A call that hangs is abandoned when its context
-// has ended, and the node's later calls for the same purpose fail until it returns. The argument what names the
-// purpose.
+// callBooter is withBooter for calls that no step makes. It abandons a call that still hangs after its context has
+// ended. Until that call returns, the node's later calls for the same purpose fail. The argument what is the text of
+// the purpose.
 func (t *Task) callBooter(ctx context.Context, what string, do func(AgentBooter, context.Context, *Task) error) error {
 	return t.withBooter(ctx, func(booter AgentBooter, ctx context.Context, t *Task) error {
 		return t.engine.types.call(ctx, t.Node(), what, func(ctx context.Context) error { return do(booter, ctx, t) })

@@ -92,7 +92,7 @@
 // over, and its late writes change nothing, since their revisions are old. A process that was suspended and resumes in
 // the middle of a step sends no further request to the hardware, see [Permit]; only the one request that it was sending
 // can arrive late. The file SPEC.md in this folder describes the protocol of records, claims, leases and fences. It
-// argues for each promise, and shows what breaks without each assumption.
+// gives the reason why each promise holds, and for each assumption an example of what goes wrong without it.
 //
 // The conductors may have different hardware types, and be in different groups. A conductor
 // that lacks a node's hardware type, or is not in its group, leaves a request that needs the
@@ -157,7 +157,8 @@ package conductor
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power                                       requests for provision and power states
-//	power_sync, power_observe                              the rounds of the power sync, and what else they read
+//	power_sync, power_observe                              the power sync: its rounds, and their reads of health,
+//	                                                       boot mode and vendor
 //	agent                                                  the agent's heartbeats; internal/agentwork has what follows
 //	agent_trust                                            which agent is the node's: its lookup, token and certificate
 //	agent_boot, agent_fasttrack                            the agent's boot and end, and an agent that stays

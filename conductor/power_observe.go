@@ -13,8 +13,8 @@ import (
 )
 
 // HealthReader is a [Hardware] that reads the health of its machines. In series with the field health, which is in API
-// 1.109, the power sync calls it after it has read a node's power state. A failure is logged, as a warning unless it is
-// the same in the round before, and the record keeps what it has.
+// 1.109, the power sync calls it after it has read a node's power state. If the read fails, the record keeps the health
+// that it has. The failure is logged as a warning, or at the level DEBUG if the read before has failed in the same way.
 //
 // Source: node_cache_health in ironic/conductor/utils.py.
 type HealthReader interface {

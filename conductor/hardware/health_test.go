@@ -122,7 +122,8 @@ func TestARoundReadsTheSystemForThePowerAndOnceForAllElse(t *testing.T) {
 	require.Greater(t, len(asked), len(round))
 }
 
-// What a user may not read is told once; what a machine does not have is none.
+// The conductor warns once if the BMC forbids its user to read secure boot, and not at all if the BMC has no such
+// resource.
 func TestARoundAtABMCThatDoesNotTellSecureBoot(t *testing.T) {
 	for status, want := range map[int]struct {
 		mode     string

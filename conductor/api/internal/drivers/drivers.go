@@ -2,7 +2,7 @@
 
 // Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show
 // the members of the cluster and their hardware types, and have no records of their own. As in package nodes,
-// each request passes a list of checks, and the handler then returns what the checks have found.
+// a list of checks is run for each request. The checks also look up what the handler then shows.
 package drivers
 
 import (

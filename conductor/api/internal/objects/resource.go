@@ -22,11 +22,14 @@
 // changes the store, and shows the result.
 //
 // The tests of this package are about its pure functions and the order of the checks (testdata/orders.txt). The
-// tests of package api test the rest over HTTP: object*_test.go all resources, node_test.go, nodelist_test.go,
-// noderequests_test.go and nodesteps_test.go nodes, runbook_test.go, inspectionrules_test.go and
-// physicalnetwork_test.go the resources of their names, patch_test.go patches, resource_test.go, checkorder_test.go and
-// faultorder_test.go requests with several faults, schemas_test.go and later_test.go what differs by series.
-// exchanges_test.go and later_exchanges_test.go compare with answers of Ironic.
+// tests of package api test the rest over HTTP:
+//
+//   - object*_test.go are about all resources; node_test.go, nodelist_test.go, noderequests_test.go and
+//     nodesteps_test.go about nodes; runbook_test.go, inspectionrules_test.go and physicalnetwork_test.go about the
+//     resources of their names; patch_test.go is about patches.
+//   - resource_test.go, checkorder_test.go and faultorder_test.go send requests with several faults.
+//   - schemas_test.go and later_test.go test what differs by series.
+//   - exchanges_test.go and later_exchanges_test.go compare with answers of Ironic.
 package objects
 
 import (
